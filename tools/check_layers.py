@@ -42,7 +42,7 @@ PUBLIC_HEADERS = {
 FEW_HEADERS = {
     "nlohmann/json.hpp": {
         "cli/failure.h", "codec/json_tree.h", "format/table/fake_table.h", "loader/describe/described_values.h",
-        "loader/describe/said_args.h", "ops/column/number.h", "ops/definition/number_or_word.h", "pipeline/op_spec.h",
+        "loader/describe/given_args.h", "ops/column/number.h", "ops/definition/number_or_word.h", "pipeline/op_spec.h",
         "study/pipeline_json.h"},
     "forebay/ledger.h": {"forebay/forebay.h", "serve/wire/ledger_message.h", "study/observation.h"},
 }

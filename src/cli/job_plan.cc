@@ -68,7 +68,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
     return unsupported(
         "which host reads what of packed rows is known once their lengths are taken; plan the pipeline "
         "without .pack(), or without --hosts");
-  const auto selection = chosen_unread(description, source.get(), source->size());
+  const auto selection = select_unread(description, source.get(), source->size());
   const int64_t world = request.hosts * request.ranks_per_host;
   const ScheduleOptions options = schedule_of(description, selection->size(), world);
   FOREBAY_RETURN_IF_ERROR(options.check());

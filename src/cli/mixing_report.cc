@@ -27,7 +27,7 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   report.block = int_arg(shuffle, "block", report.block);
   report.lanes = int_arg(shuffle, "lanes", report.lanes);
   report.batch = batch_size(description) * plan.world_size;
-  MixingOptions options{.chunk_rows = selected_rows(*chunks, *chosen_unread(description, chunks, chunks->size())),
+  MixingOptions options{.chunk_rows = selected_rows(*chunks, *select_unread(description, chunks, chunks->size())),
                         .batch = report.batch,
                         .epoch = plan.epoch};
   // Chunks without selected rows are not read and are not part of a block.

@@ -97,7 +97,7 @@ class Run {
       // Passed as a function, because it reads all counters and is needed at most ten times a
       // second.
       progress.update(samples, [&] { return limit_now(); });
-      if (!options_.report.empty()) look();
+      if (!options_.report.empty()) record();
       return save_state();
     };
     FOREBAY_ASSIGN(const EpochResult result, ranks_->run_epoch(observer));
@@ -106,15 +106,15 @@ class Run {
     return {};
   }
 
-  void look() {
+  void record() {
     const double now = static_cast<double>(monotonic_ns()) * 1e-9;
     // A record of every step, thousands a second, would add up to gigabytes.
-    if (history_.due(now)) history_.look(now, ranks_->first().stats());
+    if (history_.due(now)) history_.record(now, ranks_->first().stats());
   }
 
   Status write_report() {
     const Ledger ledger = ranks_->first().stats();
-    history_.look(static_cast<double>(monotonic_ns()) * 1e-9, ledger);
+    history_.record(static_cast<double>(monotonic_ns()) * 1e-9, ledger);
     std::string subject = file_name(options_.pipeline);
     if (options_.ranks > 1) subject += fmt::format(" (first of {} ranks)", options_.ranks);
     return write_file(options_.report, to_html(run_page(ledger, history_, subject)));

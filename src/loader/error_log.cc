@@ -35,7 +35,7 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
     index_.erase(found);
   }
   if (!limit_) return {};
-  // Batches come in order, so an epoch comes back only after seek(), where the count starts anew
+  // Batches come in order, so an epoch comes back only after seek(), which restarts the count
   // too.
   if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
   bad_.add(error.id);

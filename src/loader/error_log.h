@@ -28,8 +28,9 @@ class SampleSet {
   int64_t size_ = 0;
 };
 
-/// Samples that were skipped or replaced on this rank: one entry per sample and operator, with a
-/// count. The number of entries is bounded. Not thread-safe; the loader guards it with its mutex.
+/// Log of the samples that were skipped or replaced on this rank: one entry per sample and
+/// operator, with a count. The number of entries is bounded. Not thread-safe; the loader guards it
+/// with its mutex.
 class ErrorLog {
  public:
   static constexpr size_t kMaxEntries = 10'000;

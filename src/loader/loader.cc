@@ -8,7 +8,7 @@
 #include "forebay/ledger.h"
 #include "loader/batch_fields.h"
 #include "loader/describe/check.h"
-#include "loader/describe/open_kinds.h"
+#include "loader/describe/open_sample_sources.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/source_description.h"
 #include "loader/describe/step_arguments.h"
@@ -38,9 +38,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   // Checked before anything is opened: a wrong rank must not cost a listing first.
-  FOREBAY_ASSIGN(Place place, find_place(options.job.rank, options.job.world_size, process_environment()));
-  if (options.job.local_ranks) place.local_ranks = std::clamp(*options.job.local_ranks, 1, place.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, place.world_size));
+  FOREBAY_ASSIGN(RankInfo rank_info, find_rank_info(options.job.rank, options.job.world_size, process_environment()));
+  if (options.job.local_ranks) rank_info.local_ranks = std::clamp(*options.job.local_ranks, 1, rank_info.world_size);
+  FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, rank_info.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   DataWarnings left_out;
@@ -61,9 +61,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                              .memory = options.resources.memory,
                              .run = {.rows = batch_size(description)},
                              .engine = Engine::limits(),
-                             .local_ranks = place.local_ranks,
-                             .ranks = place.world_size};
-  impl->input = {pipeline, std::move(options), std::move(place), sizes};
+                             .local_ranks = rank_info.local_ranks,
+                             .ranks = rank_info.world_size};
+  impl->input = {pipeline, std::move(options), std::move(rank_info), sizes};
   impl->reading = begin_reading(*source);
   FOREBAY_ASSIGN(impl->run, open_run(impl->input, std::move(source)));
   impl->input.options.job.peers.gather = {};  // open_run() has called it, and it is called only once
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
     return problems_as_status(problems);
   // Passes run in prepare(): the user then has the loader to serve calls of user code, and close()
   // ends them.
-  if (!impl->run->passes()) FOREBAY_RETURN_IF_ERROR(impl->prepare());
+  if (!impl->run->needs_pass()) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
 
@@ -80,10 +80,10 @@ Status Loader::prepare() { return impl_->prepare(); }
 
 void Loader::begin_iteration() {
   impl_->epoch_over = false;
-  const bool restarts = impl_->input.options.restart && !impl_->run->is_endless() && !impl_->at_loaded_place;
+  const bool restarts = impl_->input.options.restart && !impl_->run->is_endless() && !impl_->at_loaded_state;
   if (!restarts || !impl_->prepared || !impl_->usable().ok()) return;
   const Cursor at = impl_->current()->cursor();
-  if (at.position > 0) impl_->go_to_beginning_of(at.epoch);
+  if (at.position > 0) impl_->seek_to_epoch(at.epoch);
 }
 
 Result<std::optional<Batch>> Loader::next() {
@@ -105,14 +105,14 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   }
   const std::shared_ptr<Runner> runner = impl_->current();
   const Cursor at = runner->cursor();
-  if (impl_->ends_at(at)) {
+  if (impl_->epoch_ends_at(at)) {
     runner->seek({at.epoch + 1, 0, 0});
     return std::optional<Batch>();
   }
   FOREBAY_RETURN_IF_ERROR(impl_->run->before_batch(at));
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
-  impl_->run->stands_at(runner->cursor());
-  impl_->at_loaded_place &= runner->cursor() == at;
+  impl_->run->advanced_to(runner->cursor());
+  impl_->at_loaded_state &= runner->cursor() == at;
   // An error may take the place of an epoch's last batch.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
@@ -172,13 +172,13 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->run->is_endless())
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
-  impl_->go_to_beginning_of(epoch);
+  impl_->seek_to_epoch(epoch);
   impl_->epoch_over = false;
   return {};
 }
 
-int Loader::rank() const { return impl_->input.place.rank; }
-int Loader::world_size() const { return impl_->input.place.world_size; }
+int Loader::rank() const { return impl_->input.rank_info.rank; }
+int Loader::world_size() const { return impl_->input.rank_info.world_size; }
 const Pipeline& Loader::pipeline() const { return impl_->input.pipeline; }
 
 std::string Loader::fingerprint() const {
@@ -202,9 +202,9 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
   FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->identity(), impl_->run->is_endless(), strict));
-  FOREBAY_RETURN_IF_ERROR(impl_->go_to(saved));
+  FOREBAY_RETURN_IF_ERROR(impl_->restore(saved));
   impl_->epoch_over = false;
-  impl_->at_loaded_place = true;
+  impl_->at_loaded_state = true;
   return {};
 }
 

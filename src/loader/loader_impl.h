@@ -17,9 +17,9 @@
 
 namespace forebay {
 
-/// State of a loader: a run, the runner that carries out its steps, and the options of both. The
-/// consumer's thread calls it; the members that `mutex` guards are also used by close(), stats()
-/// and take_call() from other threads.
+/// State of a loader: a run, the runner that carries out its steps, and the options of both. Only
+/// the consumer's thread uses it, except that close(), stats() and take_call() use the members that
+/// `mutex` guards from any thread.
 ///
 /// The run is opened with the loader. A pass over all samples may call user code, so anything that
 /// depends on such a pass is decided in prepare(), once the user can serve these calls.
@@ -37,7 +37,7 @@ struct Loader::Impl {
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch is delivered, the end not yet reported
-  bool at_loaded_place = false;             // a state was loaded, and no batch delivered since
+  bool at_loaded_state = false;             // a state was loaded, and no batch delivered since
 
   // Other threads call close(), stats() and take_call().
   mutable Mutex mutex;
@@ -76,7 +76,7 @@ struct Loader::Impl {
   }
 
   // Whether the epoch has no batch left, so that next() has only its end to report.
-  bool ends_at(const Cursor& at) const {
+  bool epoch_ends_at(const Cursor& at) const {
     return run->steps()->epoch_over(at) && !(input.options.epochs && at.epoch >= *input.options.epochs);
   }
 
@@ -84,12 +84,12 @@ struct Loader::Impl {
   /// Fingerprints that distinguish this loader's states from those of other loaders.
   Checkpoint identity() const;
   /// Moves to a state. The caller has checked that it has the same data set, pipeline and seed.
-  Status go_to(const Checkpoint& saved);
+  Status restore(const Checkpoint& saved);
   /// Not for an endless run.
-  void go_to_beginning_of(int64_t epoch);
+  void seek_to_epoch(int64_t epoch);
 
  private:
-  PassWatch watch_of_passes();
+  PassCallbacks pass_callbacks();
   Status start(RunnerOptions options);
 };
 

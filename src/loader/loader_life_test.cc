@@ -28,7 +28,7 @@ std::string state_after(const Pipeline& pipeline, int steps, LoaderOptions optio
 
 // States
 
-TEST(LoaderStates, AtEveryStepLeaveExactlyTheRest) {
+TEST(LoaderStates, ResumeAtEveryStepWithExactlyTheRemainingSamples) {
   const Pipeline pipeline = numbers(38).batch(4);
   const auto whole = opened(pipeline, {.epochs = 2});
   std::vector<int64_t> all = ids_of(epoch_of(*whole));
@@ -63,7 +63,7 @@ TEST(LoaderStates, AreTheSameOnEveryRank) {
   EXPECT_EQ(states[0], states[2]);
 }
 
-TEST(LoaderStates, DoNotCareHowThePipelineIsRun) {
+TEST(LoaderStates, DoNotDependOnHowThePipelineRuns) {
   const std::string state = state_after(numbers().batch(4), 3);
   for (const LoaderOptions& options :
        {LoaderOptions{.resources = {.threads = 3}}, LoaderOptions{.resources = {.requests = 2}},
@@ -90,7 +90,7 @@ TEST(LoaderStates, OfAnotherPipelineAreRefusedAndTheMessageSaysSo) {
   }
 }
 
-TEST(LoaderStates, OfAFilterThatKeepsOthersAreOfAnotherDataSet) {
+TEST(LoaderStates, OfAnotherFilterAreOfAnotherDataSet) {
   const auto every = [](int64_t n) {
     return numbers()
         .filter([n](const Sample& sample) -> Result<bool> { return *sample.at("x").data<int64_t>() % n == 0; })
@@ -116,7 +116,7 @@ TEST(LoaderStates, TheLastStateOfTheLastEpochIsTheEnd) {
   EXPECT_EQ((*longer->next())->epoch, 1);
 }
 
-TEST(LoaderStates, APositionBetweenBatchesOfAnotherSizeIsTakenAsItIs) {
+TEST(LoaderStates, ResumeBetweenBatchesOfAnotherSize) {
   const auto wide = opened(numbers().batch(8));
   const std::vector<int64_t> first = (*wide->next())->ids;
   const auto narrow = opened(numbers().batch(3));
@@ -126,7 +126,7 @@ TEST(LoaderStates, APositionBetweenBatchesOfAnotherSizeIsTakenAsItIs) {
   EXPECT_EQ(next_narrow, std::vector<int64_t>(next_wide.begin(), next_wide.begin() + 3));
 }
 
-TEST(LoaderStates, AFarEpochIsAsCheapAsTheFirst) {
+TEST(LoaderStates, ALateEpochCostsNoMoreThanTheFirst) {
   ParsedState state = ParsedState::parse(state_after(numbers().batch(4), 1));
   state["epoch"] = int64_t{1} << 53;
   const auto loader = opened(numbers().batch(4));
@@ -142,7 +142,7 @@ TEST(LoaderStates, AStateIsSmallWhateverTheDataSet) {
 
 // Options
 
-TEST(LoaderOptions, NoEpochsAreNoBatches) {
+TEST(LoaderOptions, ZeroEpochsGiveNoBatches) {
   const auto loader = opened(numbers().batch(4), {.epochs = 0});
   EXPECT_TRUE(loader->finished());
   EXPECT_FALSE(*loader->next());
@@ -162,7 +162,7 @@ TEST(LoaderOptions, ABatchOfAllRanksThatIsTooLargeToNumberIsRefused) {
       Code::kInvalidArgument);
 }
 
-TEST(LoaderOptions, ALimitOfErrorsIsOfDifferentSamplesOfTheEpoch) {
+TEST(LoaderOptions, MaxErrorsCountsDifferentSamplesOfAnEpoch) {
   const Pipeline pipeline = arrays({{"x", counting(20)}})
                                 .map([](Sample& sample) -> Status {
                                   return *sample.at("x").data<int64_t>() < 3 ? corrupt("one of three") : Status();
@@ -191,7 +191,7 @@ TEST(LoaderOptions, AStopBeforeTheListingIsReadIsCancelled) {
 
 // Threads
 
-TEST(LoaderThreads, CloseWakesWhoWaitsForABatch) {
+TEST(LoaderThreads, CloseWakesAWaitingConsumer) {
   std::atomic<bool> inside = false, release = false;
   const auto loader = opened(arrays({{"x", counting(8)}})
                                  .map([&](Sample&) -> Status {
@@ -313,7 +313,7 @@ std::string reckoned(const std::vector<int64_t>& ids) {
   return hash128(bytes).to_string();
 }
 
-TEST(EpochDigest, IsOfIdsAndRowsHoweverTheyWereCutAndShared) {
+TEST(EpochDigest, DoesNotDependOnBatchSizeOrRanks) {
   const std::string expected = reckoned({5, 3, 9, 1, 4});
   EpochDigest one, cut, shared;
   one.add(batch_of({5, 3, 9, 1, 4}, 0));
@@ -329,7 +329,7 @@ TEST(EpochDigest, IsOfIdsAndRowsHoweverTheyWereCutAndShared) {
   EXPECT_EQ(shared.samples(), 5);
 }
 
-TEST(EpochDigest, LeavesPaddingOutAndSeesOrderAndEveryByte) {
+TEST(EpochDigest, SkipsPaddingAndCoversOrderAndEveryByte) {
   Batch padded = batch_of({5, 3, 5}, 0);
   padded.padding = 1;
   EpochDigest with_padding;
@@ -345,7 +345,7 @@ TEST(EpochDigest, LeavesPaddingOutAndSeesOrderAndEveryByte) {
   EXPECT_NE(turned.to_string(), reckoned({5, 3}));
 }
 
-TEST(EpochDigest, OfNothingIsThatOfNoBytes) { EXPECT_EQ(EpochDigest().to_string(), reckoned({})); }
+TEST(EpochDigest, OfNoBatchIsTheHashOfNoBytes) { EXPECT_EQ(EpochDigest().to_string(), reckoned({})); }
 
 }  // namespace
 }  // namespace forebay

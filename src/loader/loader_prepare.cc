@@ -15,7 +15,7 @@
 
 namespace forebay {
 
-PassWatch Loader::Impl::watch_of_passes() {
+PassCallbacks Loader::Impl::pass_callbacks() {
   return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
           [this](const RowError& error) {
             if (bad_sample(input.options.errors.on_error) == BadSample::kRaise) return error.status;
@@ -33,10 +33,13 @@ Status Loader::Impl::prepare() {
     Lock lock(mutex);
     errors.emplace(limit);
   }
-  RunSetup setup{
-      .compile = {&description(), description().steps().size(), false, run->source(), nullptr, input.options.seed},
-      .watch = watch_of_passes(),
-      .sizes = input.sizes};
+  RunSetup setup{.compile = {.description = &description(),
+                             .end = description().steps().size(),
+                             .source = run->source(),
+                             .selection = nullptr,  // set by choose()
+                             .seed = input.options.seed},
+                 .callbacks = pass_callbacks(),
+                 .sizes = input.sizes};
   FOREBAY_RETURN_IF_ERROR(run->choose(setup));
   FOREBAY_ASSIGN(plan, compile(setup.compile));
   setup.plan = plan;
@@ -63,25 +66,25 @@ Checkpoint Loader::Impl::identity() const {
   const Source& source = *run->source();
   Checkpoint state;
   state.samples = run->size();
-  state.dataset = hash128(source.version().to_string() + run->choice()).to_string();
+  state.dataset = hash128(source.version().to_string() + run->selection_version()).to_string();
   state.pipeline = fingerprint_of(description(), source).to_string();
   state.seed = hash128(fmt::format("seed {}", input.options.seed)).to_string();
   return state;
 }
 
-// The run knows no step between pause() and go_on(), so the runner begins none.
-Status Loader::Impl::go_to(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(const Run::GoOn go_on, run->load(saved));
+// The run knows no step between pause() and resume(), so the runner begins none.
+Status Loader::Impl::restore(const Checkpoint& saved) {
+  FOREBAY_ASSIGN(const Run::Resume resume, run->load(saved));
   run->pause();
   current()->seek(saved.cursor);
-  go_on();
+  resume();
   return {};
 }
 
-void Loader::Impl::go_to_beginning_of(int64_t epoch) {
+void Loader::Impl::seek_to_epoch(int64_t epoch) {
   run->pause();
   current()->seek({epoch, 0, 0});
-  run->go_elsewhere();
+  run->resume_at_epoch();
 }
 
 }  // namespace forebay

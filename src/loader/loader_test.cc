@@ -221,7 +221,7 @@ TEST(Loader, an_operator_without_randomness_changes_no_random_numbers) {
   EXPECT_EQ(digest(image().random_crop(8).random_flip().select({"other"})), digest(image().select({"other"})));
 }
 
-TEST(Loader, states_of_something_else_are_refused_and_say_what) {
+TEST(Loader, states_of_another_pipeline_are_refused_with_the_difference) {
   const Pipeline pipeline = arrays({{"x", counting(100)}}).shuffle().batch(4);
   const auto loader = opened(pipeline);
   ASSERT_TRUE(loader->next().ok());
@@ -249,7 +249,7 @@ TEST(Loader, a_loop_left_at_its_last_batch_begins_the_next_epoch) {
   EXPECT_EQ((*loader->next())->epoch, 1);
 }
 
-TEST(Loader, with_restart_a_loop_that_was_left_begins_its_epoch_anew) {
+TEST(Loader, with_restart_an_abandoned_loop_restarts_its_epoch) {
   const Pipeline pipeline = arrays({{"x", counting(12)}}).shuffle().batch(4);
   const auto keeps = opened(pipeline), restarts = opened(pipeline, {.restart = true});
   std::vector<int64_t> first;
@@ -287,7 +287,7 @@ TEST(Loader, a_closed_loader_says_so) {
   EXPECT_TRUE(closed);
 }
 
-TEST(Loader, misuse_is_told) {
+TEST(Loader, misuse_is_an_error) {
   EXPECT_EQ(Loader::open(Pipeline()).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.epochs = -1}).status().code(),
             Code::kInvalidArgument);

@@ -45,7 +45,7 @@ TEST_F(LoaderTraceTest, EveryBatchOfAnEpochIsThere) {
   EXPECT_EQ(slices(kTraceBatches), 100u);
 }
 
-TEST_F(LoaderTraceTest, BeginsAndEndsWhileOthersWorkAndLook) {
+TEST_F(LoaderTraceTest, BeginsAndEndsWhileOtherThreadsRun) {
   const auto loader = numbers();
   std::atomic<bool> over = false;
   std::thread looks([&] {

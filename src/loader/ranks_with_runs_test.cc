@@ -60,7 +60,7 @@ class RanksWithRuns : public testing::Test {
 
 }  // namespace
 
-TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
+TEST_F(RanksWithRuns, are_refused_settings_that_would_duplicate_samples) {
   expect_told(numbers(12).batch(2), "seed=8 (7 there)", {.seed = 8});
   expect_told(numbers(12).batch(3), "batch size=3 (2 there)");
   expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (partial there)");

@@ -99,7 +99,7 @@ ChunkSteps chunk_steps(const TarShards& shards, int ranks, const RehearseOptions
 
 const std::vector<RehearseOptions> kKinds = {{.where = "raw"}, {.where = "here"}, {.where = "here", .ram = "0"}};
 
-TEST(RehearseChunks, old_rows_are_of_the_steps_before_and_their_classes) {
+TEST(RehearseChunks, replayed_rows_have_the_results_of_earlier_steps_and_their_classes) {
   const TarShards shards;
   std::map<int64_t, std::string> was;
   int64_t old = 0;
@@ -149,7 +149,7 @@ Result<std::vector<ChunkRow>> rows_within(const TarShards& shards, const Rehears
   return rows;
 }
 
-TEST(RehearseChunks, gives_the_same_with_as_little_memory_as_a_loader_takes) {
+TEST(RehearseChunks, gives_the_same_with_the_least_memory) {
   const TarShards shards;
   for (const RehearseOptions& kind : kKinds) {
     const ChunkSteps whole = chunk_steps(shards, 1, kind);
@@ -227,7 +227,7 @@ std::pair<uint64_t, int64_t> work_of(const TarShards& shards, const char* ram) {
   return {decoded, made};
 }
 
-TEST(RehearseChunks, reads_no_chunk_again_for_rows_that_are_kept) {
+TEST(RehearseChunks, reads_no_chunk_again_for_cached_rows) {
   const TarShards shards;
   const auto loader = opened(shards.source().batch(8));
   const size_t chunks = loader->stats().chunks.size();
@@ -241,7 +241,7 @@ TEST(RehearseChunks, reads_no_chunk_again_for_rows_that_are_kept) {
   EXPECT_GT(decodes, chunks + 4);
 }
 
-TEST(RehearseChunks, knows_classes_of_samples_that_a_filter_left) {
+TEST(RehearseChunks, knows_the_classes_of_filtered_samples) {
   const TarShards shards;
   std::map<int64_t, int64_t> rows;
   const Pipeline pipeline =
@@ -256,7 +256,7 @@ TEST(RehearseChunks, knows_classes_of_samples_that_a_filter_left) {
   EXPECT_EQ(rows.size(), 4u);
 }
 
-TEST(RehearseChunks, what_it_knows_of_classes_is_memory_of_the_index) {
+TEST(RehearseChunks, classes_count_as_index_memory) {
   const TarShards shards;
   const auto ledger_of = [&](const Pipeline& pipeline) {
     const auto loader = opened(pipeline.batch(8), {.epochs = 1});
@@ -271,7 +271,7 @@ TEST(RehearseChunks, what_it_knows_of_classes_is_memory_of_the_index) {
   EXPECT_EQ(with.memory_index, without.memory_index + kBytes);
 }
 
-TEST(RehearseChunks, names_a_field_that_tells_no_classes) {
+TEST(RehearseChunks, names_a_field_that_cannot_determine_classes) {
   const TarShards shards;
   const auto refused = [](const Pipeline& pipeline) { return Loader::open(pipeline.batch(8)).status(); };
   EXPECT_NE(refused(shards.source().rehearse(2, 5, {.by = "colour"})).message().find("no field 'colour'"),

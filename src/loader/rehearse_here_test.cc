@@ -109,7 +109,7 @@ TEST(RehearseHere, gives_the_same_after_a_resume) {
 
 // Collects the pictures of each sample. Without steps after the stage, a replayed row equals an
 // earlier new row.
-TEST(RehearseHere, gives_what_the_steps_before_it_gave_when_the_sample_was_new) {
+TEST(RehearseHere, replays_the_recorded_results_of_earlier_steps) {
   for (const char* ram : {"0", "1GiB"}) {
     const Pipeline pipeline = arrays({{"image", pictures()}})
                                   .random_crop({8})
@@ -158,7 +158,7 @@ Calls calls_of(const char* ram) {
   return {before, behind, static_cast<int64_t>(loader->stats().rehearsal.value_or(RehearsalStats()).misses)};
 }
 
-TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
+TEST(RehearseHere, skips_earlier_steps_for_cached_rows) {
   const int64_t rows = kSamples + 4 * 5;  // the first step has no replayed rows
   const Calls kept = calls_of("1MiB"), none = calls_of("0");
   EXPECT_EQ(kept.behind, rows);
@@ -169,7 +169,7 @@ TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
   EXPECT_EQ(none.made_again, rows - kSamples);
 }
 
-TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
+TEST(RehearseHere, counts_hits_and_recomputed_rows) {
   const auto counted = [](const char* ram) {
     const RehearseOptions here{.by = "", .where = "here", .ram = ram};
     const auto loader = opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, here).batch(8),
@@ -190,7 +190,7 @@ TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
   EXPECT_FALSE(opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, {.by = ""}).batch(8))->stats().rehearsal);
 }
 
-TEST(RehearseHere, a_row_that_runs_again_for_want_of_memory_is_made_again_once) {
+TEST(RehearseHere, a_row_reclaimed_for_memory_is_recomputed_once) {
   // Larger than a thread's working memory, so that each row claims memory after the stage.
   const Pipeline pipeline = arrays({{"x", counting(kSamples, 4)}})
                                 .rehearse(4, 10, {.by = "", .where = "here", .ram = "0"})
@@ -215,7 +215,7 @@ TEST(RehearseHere, marks_are_a_field_that_steps_behind_it_see) {
   EXPECT_EQ(epoch_of(*unmarked)[1].fields.size(), 1u);
 }
 
-TEST(RehearseHere, says_what_may_stand_where) {
+TEST(RehearseHere, checks_the_order_of_steps) {
   const Pipeline source = arrays({{"x", counting(kSamples)}});
   const RehearseOptions here{.by = "", .where = "here"};
   const auto problem = [](const Pipeline& pipeline) {
@@ -260,7 +260,7 @@ std::shared_ptr<const Columns> row_of(uint64_t bytes) {
   return std::make_shared<const Columns>(*columns_of(Schema({field}), record));
 }
 
-TEST(ReplayRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
+TEST(ReplayRows, stores_rows_of_buffered_samples_only_within_its_budget) {
   ReplayRows rows(5000);
   const std::vector<ReplaySample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
   const auto put = [&](const ReplaySample& sample) { rows.put(replay_key(sample), row_of(1000), 0, KeepIn::kMemory); };
@@ -291,7 +291,7 @@ TEST(ReplayRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   EXPECT_TRUE(rows.try_admit(replay_key(samples[0]), 1)) << "it is kept all the same, and may come again";
 }
 
-TEST(ReplayRows, keeps_nothing_that_it_has_no_room_for) {
+TEST(ReplayRows, stores_nothing_beyond_its_budget) {
   ReplayRows rows(2000);
   const std::vector<ReplaySample> samples = {{1, 0}, {2, 0}};
   rows.hold(samples);

@@ -90,7 +90,7 @@ Field field_of(const BatchField& from) {
 }
 
 // A new block has space for all remaining rows, assuming that they have this size.
-Result<Buffer> RowCopies::copy_to(Block& block, std::span<const uint8_t> bytes) const {
+Result<Buffer> RowCopier::copy_to(Block& block, std::span<const uint8_t> bytes) const {
   if (bytes.size() > block.memory.size() - block.used || block.memory.empty()) {
     const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMostBlockRows));
     const size_t wanted = std::max(bytes.size(), std::min(bytes.size() * left, kMostBlockBytes));
@@ -104,7 +104,7 @@ Result<Buffer> RowCopies::copy_to(Block& block, std::span<const uint8_t> bytes) 
   return copy;
 }
 
-Result<Record> RowCopies::copy(const Batch& batch, int64_t row) {
+Result<Record> RowCopier::copy(const Batch& batch, int64_t row) {
   Record record;
   for (size_t i = 0; i < fields_.size(); ++i) {
     FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, fields_[i].field));
@@ -124,7 +124,7 @@ Result<Record> RowCopies::copy(const Batch& batch, int64_t row) {
   return record;
 }
 
-Status RowsTogether::add_field(const BatchField& from, const Field& field, int64_t begin, int64_t end, Growing& to) {
+Status RowJoiner::add_field(const BatchField& from, const Field& field, int64_t begin, int64_t end, GrowingColumn& to) {
   const FieldKind kind = kind_of(from);
   if (kind != field.kind || (kind == FieldKind::kTensor && from.values.dtype != field.dtype))
     return invalid_argument(fmt::format("the field '{}' is of another type than in the other samples", field.name));
@@ -146,7 +146,7 @@ Status RowsTogether::add_field(const BatchField& from, const Field& field, int64
   return {};
 }
 
-Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
+Status RowJoiner::add(const Batch& batch, int64_t begin, int64_t end) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, fields_[i].field));
     FOREBAY_RETURN_IF_ERROR(add_field(*from, fields_[i].field, begin, end, columns_[i]));
@@ -155,7 +155,7 @@ Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
   return {};
 }
 
-Columns RowsTogether::take(int64_t first_id) {
+Columns RowJoiner::take(int64_t first_id) {
   const auto as_buffer = [](auto& values) {
     const size_t bytes = values.size() * sizeof(values[0]);
     const auto kept = std::make_shared<std::remove_reference_t<decltype(values)>>(std::move(values));
@@ -168,7 +168,7 @@ Columns RowsTogether::take(int64_t first_id) {
     columns.schema.push_back(field);
     columns.values.push_back(
         {as_buffer(columns_[i].values), field.fixed_shape() ? Buffer() : as_buffer(columns_[i].offsets)});
-    columns_[i] = Growing();
+    columns_[i] = GrowingColumn();
   }
   rows_ = 0;
   return with_ids(std::move(columns), fields_, first_id);

@@ -18,10 +18,10 @@ Field field_of(const BatchField& field);
 /// Copies rows of batches into records with memory of their own, so that the loader can reuse its
 /// batch. As long as the values of a field have the size of the first one, they lie end to end, and
 /// so already form a column.
-class RowCopies {
+class RowCopier {
  public:
   /// `rows` is the expected number of rows.
-  RowCopies(const std::vector<StoredField>& fields, int64_t rows, BufferAllocator memory = {})
+  RowCopier(const std::vector<StoredField>& fields, int64_t rows, BufferAllocator memory = {})
       : fields_(fields), rows_(rows), memory_(std::move(memory)), blocks_(fields.size()) {}
 
   /// InvalidArgument if the batch lacks a field.
@@ -44,27 +44,27 @@ class RowCopies {
 /// Adds a column `id`, with ids from `first_id` on, to columns that were written without it.
 Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);
 
-/// Joins rows of batches into columns.
-class RowsTogether {
+/// Collects rows of batches, and joins them into columns. Not thread-safe.
+class RowJoiner {
  public:
-  explicit RowsTogether(const std::vector<StoredField>& fields) : fields_(fields), columns_(fields.size()) {}
+  explicit RowJoiner(const std::vector<StoredField>& fields) : fields_(fields), columns_(fields.size()) {}
 
   /// Adds rows [begin, end). InvalidArgument if the batch lacks a field, or if a field has another
   /// type or shape than in the other samples.
   Status add(const Batch& batch, int64_t begin, int64_t end);
   int64_t rows() const { return rows_; }
-  /// Returns the columns, with a column `id` first, and starts anew.
+  /// Returns the columns, with a column `id` first. The joiner is empty afterwards.
   Columns take(int64_t first_id);
 
  private:
-  struct Growing {
+  struct GrowingColumn {
     std::vector<uint8_t> values;
     std::vector<int64_t> offsets{0};
   };
-  Status add_field(const BatchField& from, const Field& field, int64_t begin, int64_t end, Growing& to);
+  Status add_field(const BatchField& from, const Field& field, int64_t begin, int64_t end, GrowingColumn& to);
 
   const std::vector<StoredField>& fields_;
-  std::vector<Growing> columns_;
+  std::vector<GrowingColumn> columns_;
   int64_t rows_ = 0;
 };
 

@@ -69,7 +69,7 @@ TEST(BatchRows, AFieldIsWhatAllItsBatchesHave) {
 TEST(BatchRows, ARowIsARecordWithMemoryOfItsOwn) {
   Batch batch = three_rows();
   const std::vector<StoredField> fields = fields_of(batch);
-  const Result<Record> record = RowCopies(fields, 1).copy(batch, 2);
+  const Result<Record> record = RowCopier(fields, 1).copy(batch, 2);
   ASSERT_TRUE(record.ok()) << record.status().to_string();
   std::memset(batch.fields[0].values.buffer.data(), 0xFF, batch.fields[0].values.nbytes());
   EXPECT_EQ((*record)[0].tensor.shape, (Shape{2}));
@@ -85,14 +85,14 @@ TEST(BatchRows, ARowIsARecordWithMemoryOfItsOwn) {
 TEST(BatchRows, RowsOfOneSizeLieEndToEndAndOthersAreWholeAllTheSame) {
   Batch batch = three_rows();
   const std::vector<StoredField> fields = fields_of(batch);
-  RowCopies copies(fields, 3);
+  RowCopier copies(fields, 3);
   std::vector<Record> records;
   for (int64_t row = 0; row < 3; ++row) records.push_back(*copies.copy(batch, row));
   const auto end = [&](size_t row) { return records[row][0].tensor.buffer.data() + records[row][0].tensor.nbytes(); };
   EXPECT_EQ(records[1][0].tensor.buffer.data(), end(0));
   EXPECT_EQ(records[2][0].tensor.buffer.data(), end(1));
   for (int64_t row = 0; row < 3; ++row) {
-    const Record alone = *RowCopies(fields, 1).copy(batch, row);
+    const Record alone = *RowCopier(fields, 1).copy(batch, row);
     for (size_t i = 0; i < fields.size(); ++i) {
       const std::span<const uint8_t> one = bytes_of(records[static_cast<size_t>(row)][i]), other = bytes_of(alone[i]);
       EXPECT_TRUE(std::ranges::equal(one, other)) << row << ' ' << i;
@@ -104,11 +104,11 @@ TEST(BatchRows, AMissingFieldIsToldWithTheSample) {
   Batch batch = three_rows(40);
   const std::vector<StoredField> fields = fields_of(batch);
   batch.fields.pop_back();
-  const Status status = RowCopies(fields, 1).copy(batch, 0).status();
+  const Status status = RowCopier(fields, 1).copy(batch, 0).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.to_string().find("'lists'"), std::string::npos);
   EXPECT_NE(status.to_string().find("40"), std::string::npos);
-  RowsTogether together(fields);
+  RowJoiner together(fields);
   EXPECT_EQ(together.add(batch, 0, 1).code(), Code::kInvalidArgument);
 }
 
@@ -116,7 +116,7 @@ TEST(BatchRows, RowsOfManyBatchesAreOneRunWithIds) {
   const Batch first = three_rows(0), second = three_rows(3);
   std::vector<StoredField> fields = fields_of(first);
   fields[0].field.shape = {2};
-  RowsTogether together(fields);
+  RowJoiner together(fields);
   ASSERT_TRUE(together.add(first, 1, 3).ok());
   ASSERT_TRUE(together.add(second, 0, 1).ok());
   EXPECT_EQ(together.rows(), 3);
@@ -138,16 +138,16 @@ TEST(BatchRows, RowsOfAnotherTypeOrShapeAreTold) {
   Batch batch = three_rows();
   std::vector<StoredField> fields = fields_of(batch);
   fields[0].field.dtype = DType::kInt64;
-  EXPECT_NE(RowsTogether(fields).add(batch, 0, 1).to_string().find("another type"), std::string::npos);
+  EXPECT_NE(RowJoiner(fields).add(batch, 0, 1).to_string().find("another type"), std::string::npos);
   fields = fields_of(batch);
   fields[0].field.shape = {3};
-  EXPECT_NE(RowsTogether(fields).add(batch, 0, 1).to_string().find("another shape"), std::string::npos);
+  EXPECT_NE(RowJoiner(fields).add(batch, 0, 1).to_string().find("another shape"), std::string::npos);
 }
 
 TEST(BatchRows, ColumnsThatWereWrittenGetOtherIdsAndNothingElse) {
   const Batch batch = three_rows();
   const std::vector<StoredField> fields = fields_of(batch);
-  RowsTogether together(fields);
+  RowJoiner together(fields);
   ASSERT_TRUE(together.add(batch, 0, 3).ok());
   Columns columns = together.take(0);
   const Columns others = with_ids(columns, fields, 9);

@@ -102,7 +102,7 @@ Status check_format(const MaterializeOptions& options, const std::vector<StoredF
   return {};
 }
 
-Status check_may_follow(bool same_steps, bool update) {
+Status check_may_replace(bool same_steps, bool update) {
   if (!same_steps)
     return invalid_argument(
         "holds something else that was finished there: another pipeline, cut or format; give another folder, or "

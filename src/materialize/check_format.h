@@ -22,6 +22,6 @@ Status check_format(const MaterializeOptions& options, const std::vector<StoredF
 
 /// InvalidArgument if the finished data at a location may not be replaced: it has other steps, or
 /// `update` is not set.
-Status check_may_follow(bool same_steps, bool update);
+Status check_may_replace(bool same_steps, bool update);
 
 }  // namespace forebay

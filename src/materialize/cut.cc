@@ -61,7 +61,7 @@ Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& opti
   return invalid_argument("no cut could be tried; name one with cut=");
 }
 
-bool stays(const OpSpec& step) {
+bool is_materialized_step(const OpSpec& step) {
   for (const OpEffect effect : {OpEffect::kBatching, OpEffect::kCaching, OpEffect::kOrder})
     if (catalog().has_effect(step, effect)) return false;
   return true;
@@ -128,7 +128,7 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
     changed.steps.places.push_back(SIZE_MAX);
-    if (i > cut || !stays(steps[i])) continue;
+    if (i > cut || !is_materialized_step(steps[i])) continue;
     changed.steps.places.back() = changed.description.steps().size();
     OpSpec step = steps[i];
     if (i == 0 && source) step.opened = source;

@@ -35,12 +35,12 @@ TEST(Cut, StandsBehindWhatGivesTheSameEachEpoch) {
   }
 }
 
-TEST(Cut, OfANameThatStandsTwiceItIsTheLast) {
+TEST(Cut, OfARepeatedNameItIsTheLastStep) {
   const Pipeline twice = numbers(4).cast("float64", {.field = {"x"}}).cast("float32", {.field = {"x"}}).batch(2);
   EXPECT_EQ(*find_cut(twice.description(), cut_behind("cast"), {}), 2U);
 }
 
-TEST(Cut, TheBestOfSomethingThatWasBegunIsThatOfTheBeginning) {
+TEST(Cut, BestResumesTheCutOfBegunData) {
   const Description description = pictures().description();
   for (const size_t cut : {0, 2, 3}) {
     const std::string begun = steps_before(description, cut).steps;
@@ -49,7 +49,7 @@ TEST(Cut, TheBestOfSomethingThatWasBegunIsThatOfTheBeginning) {
   }
 }
 
-TEST(Cut, StepsBeforeItAreThoseThatMakeSomething) {
+TEST(Cut, StepsBeforeItAreThoseThatComputeValues) {
   const Pipeline pipeline =
       images("/p").shuffle().cache({.ram = uint64_t{1}}).decode_image().resize(8).random_flip().batch(2);
   const Changed before = before_cut(pipeline.description(), 4, 16);
@@ -67,7 +67,7 @@ TEST(Cut, ASourceThatIsOpenIsAskedForNoVersions) {
   EXPECT_EQ(names_of(before_cut(open.description(), 0, 16, {}, 5).description), (Names{"arrays", "take", "batch"}));
 }
 
-TEST(Cut, BehindItTheOrderStaysAndWhatWasKeptBeforeDoesNot) {
+TEST(Cut, AfterItTheOrderStaysAndEarlierCachesAreDropped) {
   const Pipeline pipeline =
       images("/p").shuffle().cache({.ram = uint64_t{1}}).decode_image().resize(8).random_flip().batch(2);
   const Changed behind = pipeline_after_cut(pipeline.description(), 4, "/made");
@@ -75,14 +75,14 @@ TEST(Cut, BehindItTheOrderStaysAndWhatWasKeptBeforeDoesNot) {
   EXPECT_EQ(behind.steps.places, (std::vector<size_t>{SIZE_MAX, 1, SIZE_MAX, SIZE_MAX, SIZE_MAX, 2, 3}));
 }
 
-TEST(Cut, WhatChoosesSamplesCannotStandBefore) {
+TEST(Cut, SelectionsBeforeItAreRefused) {
   const Pipeline taken = numbers(9).take(3).cast("float64", {.field = {"x"}}).batch(2);
   EXPECT_TRUE(check_cut(taken.description(), 0).ok());
   EXPECT_EQ(check_cut(taken.description(), 1).code(), Code::kInvalidArgument);
   EXPECT_NE(check_cut(taken.description(), 2).to_string().find("1: take"), std::string::npos);
 }
 
-TEST(MaterializedSteps, PasswordsStayWithWhoeverHasThem) {
+TEST(MaterializedSteps, LeaveOutPasswords) {
   const Pipeline secret = images("https://user:pass@host/p").decode_image().batch(2);
   const std::string steps = steps_before(secret.description(), 1).steps;
   EXPECT_EQ(steps.find("pass"), std::string::npos) << steps;

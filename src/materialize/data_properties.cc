@@ -41,7 +41,7 @@ Result<DataProperties> inspect_samples(const Description& description, size_t cu
         "filter= chooses rows before the cut, and all rows are materialised; leave it out, and put a .filter() "
         "behind the cut");
   SampleSummary summary;
-  FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context, [&](const Batch& batch) { summary.add(batch); }));
+  FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context, [&](const Batch& batch) { summary.add(batch); }));
   data.bytes_a_row =
       static_cast<double>(summary.bytes()) / static_cast<double>(std::max<int64_t>(summary.samples(), 1));
   const Inference inferred = infer(before_cut(description, cut, 1).description, data.source->schema(), catalog());

@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWriting = ".writing";  // suffix of incomplete files
-constexpr const char* kBeside[] = {"_index", "_identities"};
+constexpr std::string_view kUnfinishedSuffix = ".writing";  // suffix of incomplete files
+constexpr const char* kSideFolders[] = {"_index", "_identities"};
 
-Status not_written(const std::string& path) {
+Status write_error(const std::string& path) {
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
   return Status(code, fmt::format("cannot be written: {}; finished files stay; run the same command again to continue",
                                   std::strerror(errno)))
@@ -81,7 +81,7 @@ bool sync_folder(const fs::path& folder) {
 }
 
 // On file systems without links, the last writer wins.
-bool name_unless_there(const std::string& writing, const fs::path& path) {
+bool link_unless_exists(const std::string& writing, const fs::path& path) {
   if (::link(writing.c_str(), path.c_str()) == 0 || errno == EEXIST) return ::unlink(writing.c_str()) == 0;
   return errno != ENOENT && ::rename(writing.c_str(), path.c_str()) == 0;
 }
@@ -96,7 +96,7 @@ class LocalLocation final : public OutputLocation {
   Status make() const override {
     std::error_code failed;
     fs::create_directories(name_of(std::string(kUnfinishedFolder)), failed);
-    for (const char* part : kBeside)
+    for (const char* part : kSideFolders)
       if (!failed) fs::create_directories(name_of(part), failed);
     if (failed)
       return Status(failed == std::errc::no_such_file_or_directory ? Code::kNotFound : Code::kUnavailable,
@@ -143,7 +143,7 @@ class LocalLocation final : public OutputLocation {
 
   void clear() const override {
     std::error_code ignored;
-    for (const char* part : kBeside) fs::remove(name_of(part), ignored);  // only empty folders
+    for (const char* part : kSideFolders) fs::remove(name_of(part), ignored);  // only empty folders
     fs::remove_all(name_of(std::string(kUnfinishedFolder)), ignored);
   }
 
@@ -152,7 +152,7 @@ class LocalLocation final : public OutputLocation {
   void sweep() const {
     std::error_code failed;
     for (const fs::path& entry : entries_of(name_of(std::string(kUnfinishedFolder)))) {
-      if (!entry.filename().string().ends_with(kWriting)) continue;
+      if (!entry.filename().string().ends_with(kUnfinishedSuffix)) continue;
       const Descriptor file(::open(entry.c_str(), O_RDWR | O_CLOEXEC));
       if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) fs::remove(entry, failed);
     }
@@ -162,17 +162,17 @@ class LocalLocation final : public OutputLocation {
     // A random name, since any number of processes write to one folder.
     static thread_local std::mt19937_64 random{std::random_device()()};
     const fs::path path = name_of(name);
-    const std::string writing = name_of(fmt::format("{}/{:016x}{}", kUnfinishedFolder, random(), kWriting));
+    const std::string writing = name_of(fmt::format("{}/{:016x}{}", kUnfinishedFolder, random(), kUnfinishedSuffix));
     const Descriptor file = new_file(writing);
-    if (file.get() < 0) return not_written(path.string());
+    if (file.get() < 0) return write_error(path.string());
     const auto give_name = [&] {
-      return only_new ? name_unless_there(writing, path) : ::rename(writing.c_str(), path.c_str()) == 0;
+      return only_new ? link_unless_exists(writing, path) : ::rename(writing.c_str(), path.c_str()) == 0;
     };
     // This order survives a crash: content, then name, then the folder that holds the name.
     const bool whole =
         write_all(file.get(), bytes) && ::fsync(file.get()) == 0 && give_name() && sync_folder(path.parent_path());
     if (whole) return {};
-    Status failed = not_written(path.string());
+    Status failed = write_error(path.string());
     ::unlink(writing.c_str());
     return failed;
   }

@@ -49,7 +49,7 @@ class Materialization {
   // Does everything that precedes the first shard.
   Status open() {
     FOREBAY_RETURN_IF_ERROR(check_options(options_));
-    FOREBAY_ASSIGN(rank_, find_place(options_.rank, options_.world_size, process_environment()));
+    FOREBAY_ASSIGN(rank_, find_rank_info(options_.rank, options_.world_size, process_environment()));
     FOREBAY_ASSIGN(location_, OutputLocation::open(folder_, location_options(), stop_.get_token()));
     target_ = location_;
     FOREBAY_RETURN_IF_ERROR(in_background_([&] { return publish(); }));
@@ -60,13 +60,13 @@ class Materialization {
     // decides.
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
                    in_background_([&] { return UnfinishedFolder::steps_of(*target_); }));
-    const std::optional<size_t> theirs = steps ? cut_of(description_, *steps) : std::nullopt;
-    return theirs && theirs != cut_ ? begin_at_cut() : begun;
+    const std::optional<size_t> their_cut = steps ? cut_of(description_, *steps) : std::nullopt;
+    return their_cut && their_cut != cut_ ? begin_at_cut() : begun;
   }
 
   // Shards that this rank has to write.
-  const std::vector<int64_t>& mine() const { return mine_; }
-  std::vector<int64_t> left() const { return left_; }
+  const std::vector<int64_t>& own_shards() const { return own_shards_; }
+  std::vector<int64_t> left() const { return unfinished_shards_; }
   int64_t shards() const { return plan_.shards(); }
   int64_t samples(const std::vector<int64_t>& of) const {
     return std::accumulate(of.begin(), of.end(), int64_t{0}, [&](int64_t sum, int64_t shard) {
@@ -105,7 +105,7 @@ class Materialization {
     if (shard < 0 || shard >= shards())
       return invalid_argument(fmt::format("there is no shard {}: there are {}", shard, shards()));
     if (finished_) return {};
-    FOREBAY_ASSIGN(const auto done, in_background_([&] { return unfinished_->done({&shard, 1}); }));
+    FOREBAY_ASSIGN(const auto done, in_background_([&] { return unfinished_->finished_shards({&shard, 1}); }));
     return done.front() ? Status() : write({&shard, 1});
   }
 
@@ -118,7 +118,7 @@ class Materialization {
 
   // Another process may have finished the same data, and deleted `_unfinished`, while this one
   // failed.
-  Result<Materialized> end_after(const Status& failed) {
+  Result<Materialized> end_after_failure(const Status& failed) {
     if (!begun_ || failed.code() == Code::kCancelled) return failed;
     const auto others = in_background_([&] { return finished_by_others(); });
     if (!others.ok() || !*others) return failed;
@@ -135,7 +135,7 @@ class Materialization {
   // Moves a finished update into the place of the old data.
   Status publish() const {
     if (is_local()) return publish_folder_update(location_->name());
-    return below_.empty() ? erase_replaced(*location_) : publish_update(*location_, *target_, below_);
+    return update_prefix_.empty() ? erase_replaced(*location_) : publish_update(*location_, *target_, update_prefix_);
   }
 
   Status begin_at_cut() {
@@ -168,8 +168,8 @@ class Materialization {
   void adopt_finished(const MaterializedManifest& finished) {
     shards_ = finished.shards;
     plan_.begins.resize(shards_.size() + 1);
-    mine_.clear();
-    left_.clear();
+    own_shards_.clear();
+    unfinished_shards_.clear();
     finished_ = true;
   }
 
@@ -184,7 +184,7 @@ class Materialization {
   // Begins an update of finished data that differs from the wanted data, or fails.
   Status update_from(const MaterializedManifest& finished) {
     const bool same_steps = is_finished_of(manifest(), finished, /*any_version=*/true);
-    FOREBAY_RETURN_IF_ERROR(check_may_follow(same_steps, options_.update).with_key(folder_));
+    FOREBAY_RETURN_IF_ERROR(check_may_replace(same_steps, options_.update).with_key(folder_));
     FOREBAY_RETURN_IF_ERROR(start_update());
     // User code is called by its own ids, so a source of only the new samples would be wrong.
     if (!description_.steps().front().attachment_name.empty()) return {};
@@ -201,9 +201,9 @@ class Materialization {
       target_ = local_location(update_folder(location_->name()));
       return begin_update(location_->name());
     }
-    below_ = update_below(manifest());
+    update_prefix_ = update_below(manifest());
     const std::string url = folder_.ends_with('/') ? folder_ : folder_ + "/";
-    FOREBAY_ASSIGN(target_, OutputLocation::open(url + below_, location_options(), stop_.get_token()));
+    FOREBAY_ASSIGN(target_, OutputLocation::open(url + update_prefix_, location_options(), stop_.get_token()));
     return {};
   }
 
@@ -221,7 +221,7 @@ class Materialization {
     plan_ = plan_shards(data_.source->size(), data_.chunks, data_.bytes_a_row, options_.shards);
     FOREBAY_ASSIGN(UnfinishedFolder folder, open_target());
     unfinished_.emplace(std::move(folder));
-    FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().how, data_.source->size()));
+    FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().plan_json, data_.source->size()));
     // A process that finished since the last check has deleted the entries of finished shards.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, finished_by_others());
     if (others) {
@@ -234,17 +234,17 @@ class Materialization {
 
   // Finds the shards that are not done, and those of them that this rank has to write.
   Status divide_shards() {
-    FOREBAY_ASSIGN(const std::vector<std::optional<StoredShard>> done, unfinished_->done(all_shards()));
+    FOREBAY_ASSIGN(const std::vector<std::optional<StoredShard>> done, unfinished_->finished_shards(all_shards()));
     for (const int64_t shard : all_shards()) {
       if (done[static_cast<size_t>(shard)]) {
         ++progress_.shards_done;
         continue;
       }
-      left_.push_back(shard);
+      unfinished_shards_.push_back(shard);
       // By the number among all shards, since ranks that begin at other times see other shards as
       // done.
       if (shard % rank_.world_size != rank_.rank) continue;
-      mine_.push_back(shard);
+      own_shards_.push_back(shard);
       progress_.samples += rows_of(shard);
     }
     progress_.shards = plan_.shards();
@@ -263,7 +263,7 @@ class Materialization {
   Status open_maker() {
     const int64_t batch = data_.batch();
     const std::shared_ptr<const Source> fresh =
-        reuse_.any_reused() ? chosen_of(data_.source, reuse_.fresh()) : data_.source;
+        reuse_.any_reused() ? subset_of(data_.source, reuse_.fresh()) : data_.source;
     if (fresh->size() > 0) {
       FOREBAY_ASSIGN(loader_, open(before_cut(description_, *cut_, batch, fresh)));
     }
@@ -284,7 +284,7 @@ class Materialization {
   }
 
   Status finish() {
-    FOREBAY_ASSIGN(const std::vector<std::optional<StoredShard>> done, unfinished_->done(all_shards()));
+    FOREBAY_ASSIGN(const std::vector<std::optional<StoredShard>> done, unfinished_->finished_shards(all_shards()));
     shards_.clear();
     for (const std::optional<StoredShard>& shard : done)
       if (shard) shards_.push_back(*shard);
@@ -345,8 +345,8 @@ class Materialization {
   const std::stop_source stop_;  ///< stops calls to the output location
   const BackgroundCalls in_background_{context_, stop_};
   std::shared_ptr<OutputLocation> location_, target_;  ///< target_ receives the shards
-  std::string below_;                                  ///< folder of an update in a bucket
-  Place rank_;
+  std::string update_prefix_;                          ///< folder of an update in a bucket
+  RankInfo rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;
   DataProperties data_;
@@ -354,7 +354,7 @@ class Materialization {
   ReusePlan reuse_;
   std::optional<UnfinishedFolder> unfinished_;
   ShardPlan plan_;
-  std::vector<int64_t> left_, mine_;  ///< unfinished shards; those of this rank
+  std::vector<int64_t> unfinished_shards_, own_shards_;  ///< unfinished shards; those of this rank
   std::shared_ptr<Loader> loader_;
   std::optional<RowFeed> feed_;
   MaterializedManifest manifest_;
@@ -395,17 +395,17 @@ Status Materializer::write(int64_t shard) { return work_->materialization.write_
 
 Result<Materialized> Materializer::end() {
   Result<Materialized> made = work_->materialization.end();
-  return made.ok() ? std::move(made) : work_->materialization.end_after(made.status());
+  return made.ok() ? std::move(made) : work_->materialization.end_after_failure(made.status());
 }
 
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options) {
   Materialization materialization(pipeline, folder, options);
   Status written = materialization.open();
-  if (written.ok()) written = materialization.write(materialization.mine());
-  if (!written.ok()) return materialization.end_after(written);
+  if (written.ok()) written = materialization.write(materialization.own_shards());
+  if (!written.ok()) return materialization.end_after_failure(written);
   Result<Materialized> made = materialization.end();
-  return made.ok() ? std::move(made) : materialization.end_after(made.status());
+  return made.ok() ? std::move(made) : materialization.end_after_failure(made.status());
 }
 
 }  // namespace forebay

@@ -95,7 +95,7 @@ TEST_F(Materialize, RanksTogetherWriteWhatOneWrites) {
   EXPECT_EQ(files_in(folder_), files_in(folder_ + "-3"));
 }
 
-TEST_F(Materialize, WhatIsThereAndIsAnotherIsLeftAlone) {
+TEST_F(Materialize, OtherDataAtTheLocationIsNotOverwritten) {
   MaterializeOptions options;
   options.cut = "last";
   ASSERT_TRUE(materialize(numbers(50, 3).batch(7), folder_, options).ok());

@@ -30,8 +30,8 @@ class OutputLocation {
   virtual std::string name() const = 0;
   virtual std::string name_of(const std::string& file) const = 0;
 
-  /// Prepares the location for writing. Deletes the remains of killed writers, as far as they
-  /// differ from writes in progress.
+  /// Prepares the location for writing. Deletes the remains of killed writers if they can be
+  /// distinguished from writes in progress.
   virtual Status make() const = 0;
   /// Return the content or the size of each file; nothing for a missing one. For small files.
   virtual Result<std::vector<std::optional<std::string>>> read(std::span<const std::string> files) const = 0;

@@ -21,8 +21,8 @@ Buffer location_bytes(std::string_view text) {
 
 class OutputLocationTest : public testing::Test {
  protected:
-  Result<UnfinishedFolder> open(const std::string& steps = "[1]", const std::string& how = "{\"b\":[0,2]}") {
-    return UnfinishedFolder::open(location_, {manifest({}, steps).to_json(), how});
+  Result<UnfinishedFolder> open(const std::string& steps = "[1]", const std::string& plan_json = "{\"b\":[0,2]}") {
+    return UnfinishedFolder::open(location_, {manifest({}, steps).to_json(), plan_json});
   }
   static MaterializedManifest manifest(const std::vector<StoredShard>& shards, const std::string& steps = "[]") {
     MaterializedManifest manifest;
@@ -42,37 +42,37 @@ class OutputLocationTest : public testing::Test {
 TEST_F(OutputLocationTest, AShardIsDoneOnceItsFilesAndItsEntryAreThere) {
   const UnfinishedFolder folder = open().value();
   const std::vector<int64_t> shards = {0, 1, 2};
-  EXPECT_EQ(folder.done(shards).value(), std::vector<std::optional<StoredShard>>(3));
+  EXPECT_EQ(folder.finished_shards(shards).value(), std::vector<std::optional<StoredShard>>(3));
   const StoredShard stored = folder.put(1, 5, {location_bytes("data"), location_bytes("index")}).value();
-  const auto done = folder.done(shards).value();
+  const auto done = folder.finished_shards(shards).value();
   EXPECT_EQ(done[1], stored);
   EXPECT_FALSE(done[0] || done[2]);
   fs::resize_file(folder_ + "/part-00001.arrow", 3);
-  EXPECT_FALSE(folder.done(shards).value()[1]) << "the file is another";
+  EXPECT_FALSE(folder.finished_shards(shards).value()[1]) << "the file is another";
 }
 
-TEST_F(OutputLocationTest, TheFirstOfThoseThatBeginSaysHow) {
+TEST_F(OutputLocationTest, TheFirstWriterDecidesThePlan) {
   constexpr int kWriters = 8;
-  std::vector<std::string> how(kWriters);
+  std::vector<std::string> plan_json(kWriters);
   std::vector<std::thread> writers;
   for (int i = 0; i < kWriters; ++i)
     writers.emplace_back([&, i] {
       const auto opened = open("[1]", "{\"b\":" + std::to_string(i) + "}");
-      how[static_cast<size_t>(i)] = opened.ok() ? opened->job().how : opened.status().to_string();
+      plan_json[static_cast<size_t>(i)] = opened.ok() ? opened->job().plan_json : opened.status().to_string();
     });
   for (std::thread& writer : writers) writer.join();
-  for (const std::string& one : how) EXPECT_EQ(one, how[0]);
-  EXPECT_EQ(how[0].substr(0, 5), "{\"b\":");
+  for (const std::string& one : plan_json) EXPECT_EQ(one, plan_json[0]);
+  EXPECT_EQ(plan_json[0].substr(0, 5), "{\"b\":");
 }
 
-TEST_F(OutputLocationTest, WhatIsAnotherIsRefusedAndWhatIsDamagedIsBegunAgain) {
+TEST_F(OutputLocationTest, AnotherJobIsRefusedAndADamagedOneRestarted) {
   ASSERT_TRUE(open().ok());
   EXPECT_EQ(open("[2]").status().code(), Code::kInvalidArgument);
   std::ofstream(folder_ + "/_unfinished/job.json") << "{\"wha";
   EXPECT_TRUE(open("[2]").ok());
 }
 
-TEST_F(OutputLocationTest, WhatKilledWritersLeftGoesAndWhatIsBeingWrittenStays) {
+TEST_F(OutputLocationTest, RemainsOfKilledWritersAreDeletedAndActiveWritesStay) {
   ASSERT_TRUE(open().ok());
   std::ofstream(folder_ + "/_unfinished/0123.writing") << "half";
   ASSERT_TRUE(open().ok());
@@ -92,7 +92,7 @@ TEST_F(OutputLocationTest, OnceFinishedNothingElseIsLeft) {
   EXPECT_EQ(left, (std::vector<std::string>{"_identities", "_manifest.json", "part-00000.arrow"}));
 }
 
-TEST(OutputLocations, SayWhatCannotBeWrittenTo) {
+TEST(OutputLocations, NameUnsupportedUrls) {
   for (const char* url : {"https://host/x", "http://host/x"})
     EXPECT_EQ(OutputLocation::open(url, {}, {}).status().code(), Code::kUnsupported) << url;
   EXPECT_EQ(OutputLocation::open("", {}, {}).status().code(), Code::kInvalidArgument);

@@ -32,7 +32,7 @@ std::optional<int64_t> ReusePlan::reused(int64_t number) const {
   return reused_[static_cast<size_t>(number)];
 }
 
-int64_t ReusePlan::rank(int64_t number) const {
+int64_t ReusePlan::fresh_index(int64_t number) const {
   if (reused_.empty()) return number;
   return std::lower_bound(fresh_.begin(), fresh_.end(), number) - fresh_.begin();
 }

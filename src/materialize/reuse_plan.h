@@ -10,8 +10,9 @@
 
 namespace forebay {
 
-/// Tells which samples, or chunks, of a data set can be reused from finished data, and which have
-/// to be made. The latter are numbered on their own.
+/// Divides the samples, or chunks, of a data set into those that can be reused from finished data
+/// and fresh ones, which have to be made. The fresh ones are also numbered among themselves, since
+/// a loader over them alone makes them. Immutable.
 class ReusePlan {
  public:
   ReusePlan() = default;  ///< all have to be made
@@ -20,10 +21,9 @@ class ReusePlan {
   ReusePlan(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& reused);
 
   std::optional<int64_t> reused(int64_t number) const;
-  /// Returns the number among those that have to be made; for a reused one, that of the next to be
-  /// made.
-  int64_t rank(int64_t number) const;
-  /// Returns those that have to be made, in order. Empty unless some are reused.
+  /// Returns the index of a sample in fresh(); for a reused one, the index of the next fresh one.
+  int64_t fresh_index(int64_t number) const;
+  /// Returns the samples that have to be made, in order. Empty unless some are reused.
   const std::vector<int64_t>& fresh() const { return fresh_; }
   bool any_reused() const { return !reused_.empty(); }
   /// Returns how many of these rows are reused. `chunks` are the first rows of chunks, and the end;

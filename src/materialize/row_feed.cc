@@ -10,10 +10,10 @@
 namespace forebay {
 
 namespace {
-constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
 }
 
-Status RowFeed::go_to(int64_t id) {
+Status RowFeed::seek(int64_t id) {
   if (id == next_id_) return {};
   // Takes the loader's own state, which has the right fingerprints, and moves it within epoch 0.
   FOREBAY_ASSIGN(Checkpoint state, Checkpoint::from_json(loader_->state()));
@@ -30,7 +30,7 @@ Status RowFeed::fetch() {
     if (context_.stop.stop_requested()) return cancelled("stopped; run the same command again to continue");
     if (context_.poll) context_.poll();
     bool timed_out = false;
-    FOREBAY_ASSIGN(std::optional<Batch> batch, loader_->next_for(kLook, &timed_out));
+    FOREBAY_ASSIGN(std::optional<Batch> batch, loader_->next_for(kPollInterval, &timed_out));
     if (timed_out) continue;
     if (!batch)
       return invalid_argument(

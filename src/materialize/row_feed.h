@@ -9,14 +9,15 @@
 
 namespace forebay {
 
-/// Reads the samples of a loader without a shuffle, in the order of their ids. Not thread-safe.
+/// Reads the samples of a loader without a shuffle, in the order of their ids. ShardMaker seeks it
+/// to the first sample of a shard and reads on from there. Not thread-safe.
 class RowFeed {
  public:
   RowFeed(std::shared_ptr<Loader> loader, const TrialContext& context, int64_t batch)
       : loader_(std::move(loader)), context_(context), batch_size_(batch) {}
 
   /// Makes `id` the next sample. Costs nothing if it already is.
-  Status go_to(int64_t id);
+  Status seek(int64_t id);
   /// Rows [begin, end) of a batch. Valid until the next call.
   struct Rows {
     const Batch* batch = nullptr;

@@ -52,7 +52,7 @@ TEST(RowFeed, GoesToAnySampleForwardsAndBack) {
   const TrialContext context;
   RowFeed feed(counting(50, 7), context, 7);
   for (const int first : {0, 40, 3, 3, 10, 17, 49, 0}) {
-    ASSERT_TRUE(feed.go_to(first).ok());
+    ASSERT_TRUE(feed.seek(first).ok());
     EXPECT_EQ(take(feed, 1), from(first, 1));
     if (first < 45) {
       EXPECT_EQ(take(feed, 4), from(first + 1, 4));
@@ -68,7 +68,7 @@ TEST(RowFeed, StopsWhenItIsAsked) {
   EXPECT_EQ(feed.next(1).status().code(), Code::kCancelled);
 }
 
-TEST(RowFeed, WhatIsThrownByWhoeverIsPolledPasses) {
+TEST(RowFeed, ExceptionsOfPollPassThroughTheFeed) {
   const TrialContext context{{}, {}, [] { throw std::runtime_error("interrupted"); }};
   RowFeed feed(counting(50, 7), context, 7);
   EXPECT_THROW((void)feed.next(1), std::runtime_error);

@@ -41,11 +41,11 @@ class S3Location final : public OutputLocation {
   Status write(const std::string& file, const BufferChain& bytes) const override {
     const std::string key = key_of(file);
     // Smaller objects take one request, which leaves no parts.
-    if (bytes.size() > kInParts.part_bytes) give_up([&](const std::string& found) { return found == key; }, key);
-    return told(writer_.put(key, bytes.together(), stop_));
+    if (bytes.size() > kInParts.part_bytes) abort_uploads([&](const std::string& found) { return found == key; }, key);
+    return with_retry_hint(writer_.put(key, bytes.together(), stop_));
   }
   Status write_new(const std::string& file, const BufferChain& bytes) const override {
-    return told(writer_.put_new(key_of(file), bytes.together(), stop_).status());
+    return with_retry_hint(writer_.put_new(key_of(file), bytes.together(), stop_).status());
   }
 
   Status erase(std::span<const std::string> files) const override { return writer_.erase(keys_of(files), stop_); }
@@ -56,8 +56,8 @@ class S3Location final : public OutputLocation {
     const Result<std::vector<ObjectInfo>> found = writer_.list(unfinished, stop_);
     if (found.ok())
       for (const ObjectInfo& object : *found) keys.push_back(object.key);
-    tell_once(found.ok() ? writer_.erase(keys, stop_) : found.status());
-    give_up([this](const std::string& key) { return is_ours(key); }, prefix_);
+    warn_once(found.ok() ? writer_.erase(keys, stop_) : found.status());
+    abort_uploads([this](const std::string& key) { return is_ours(key); }, prefix_);
   }
 
  private:
@@ -68,7 +68,7 @@ class S3Location final : public OutputLocation {
     return keys;
   }
 
-  static Status told(Status status) {
+  static Status with_retry_hint(Status status) {
     if (status.code() != Code::kUnavailable) return status;
     return Status(Code::kUnavailable, fmt::format("cannot be written: {}; finished files stay; run the same "
                                                   "command again to continue",
@@ -94,18 +94,18 @@ class S3Location final : public OutputLocation {
   // Aborts incomplete uploads of killed writers. It may also abort one of a live writer, which
   // starts again.
   template <typename Which>
-  void give_up(const Which& which, const std::string& below) const {
+  void abort_uploads(const Which& which, const std::string& below) const {
     const Result<std::vector<S3PartialUpload>> uploads = writer_.unfinished(below, stop_);
     Status given_up = uploads.status();
     if (uploads.ok())
       for (const S3PartialUpload& upload : *uploads)
         if (which(upload.key) && given_up.ok()) given_up = writer_.abort(upload, stop_);
-    tell_once(given_up);
+    warn_once(given_up);
   }
 
   // Warns once: credentials without the permission fail alike for every shard.
-  void tell_once(const Status& status) const {
-    if (status.ok() || status.code() == Code::kCancelled || told_.exchange(true)) return;
+  void warn_once(const Status& status) const {
+    if (status.ok() || status.code() == Code::kCancelled || warned_.exchange(true)) return;
     log_warning(
         fmt::format("{}: remains of killed writers cannot be listed or deleted ({})", name(), status.message()));
   }
@@ -113,7 +113,7 @@ class S3Location final : public OutputLocation {
   mutable S3Writer writer_;
   const std::string prefix_;
   const std::stop_token stop_;
-  mutable std::atomic<bool> told_{false};
+  mutable std::atomic<bool> warned_{false};
 };
 
 }  // namespace

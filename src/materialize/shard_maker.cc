@@ -46,8 +46,8 @@ Result<ShardFiles> ShardMaker::make(int64_t shard) {
 }
 
 Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& samples) {
-  FOREBAY_RETURN_IF_ERROR(feed_.go_to(from_.reuse.rank(first)));
-  RowCopies copies(from_.manifest.fields, end - first, memory_);
+  FOREBAY_RETURN_IF_ERROR(feed_.seek(from_.reuse.fresh_index(first)));
+  RowCopier copies(from_.manifest.fields, end - first, memory_);
   for (int64_t left = end - first; left > 0;) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(left));
     for (int64_t row = rows.begin; row < rows.end; ++row) {
@@ -87,7 +87,7 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
   return files;
 }
 
-int64_t ShardMaker::rank_of_chunk(int64_t chunk) const {
+int64_t ShardMaker::fresh_row_of_chunk(int64_t chunk) const {
   if (!from_.reuse.any_reused()) return from_.chunks[static_cast<size_t>(chunk)];
   const auto at = std::lower_bound(fresh_.begin(), fresh_.end(), chunk);
   return fresh_rows_[static_cast<size_t>(at - fresh_.begin())];
@@ -95,8 +95,8 @@ int64_t ShardMaker::rank_of_chunk(int64_t chunk) const {
 
 Result<Columns> ShardMaker::fresh_chunk(int64_t chunk) {
   const int64_t first = from_.chunks[static_cast<size_t>(chunk)], end = from_.chunks[static_cast<size_t>(chunk) + 1];
-  FOREBAY_RETURN_IF_ERROR(feed_.go_to(rank_of_chunk(chunk)));
-  RowsTogether together(from_.manifest.fields);
+  FOREBAY_RETURN_IF_ERROR(feed_.seek(fresh_row_of_chunk(chunk)));
+  RowJoiner together(from_.manifest.fields);
   while (together.rows() < end - first) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(end - first - together.rows()));
     FOREBAY_RETURN_IF_ERROR(together.add(*rows.batch, rows.begin, rows.end));

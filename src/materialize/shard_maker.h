@@ -19,6 +19,7 @@ namespace forebay {
 /// thread-safe.
 class ShardMaker {
  public:
+  /// Data that the shards are made from. It outlives the maker.
   struct From {
     const MaterializedManifest& manifest;
     const ShardPlan& plan;
@@ -40,7 +41,7 @@ class ShardMaker {
   Result<ShardFiles> of_chunks(int64_t first, int64_t end);
   Status add_fresh(int64_t first, int64_t end, std::vector<Record>& samples);
   Result<Columns> fresh_chunk(int64_t chunk);
-  int64_t rank_of_chunk(int64_t chunk) const;
+  int64_t fresh_row_of_chunk(int64_t chunk) const;
 
   const From from_;
   RowFeed& feed_;

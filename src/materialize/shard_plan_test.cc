@@ -11,13 +11,13 @@ namespace {
 
 using Begins = std::vector<int64_t>;
 
-TEST(ShardPlan, SoManyShardsOfEqualSize) {
+TEST(ShardPlan, TheRequestedNumberOfShardsHaveEqualSizes) {
   EXPECT_EQ(plan_shards(10, {}, 1, 3).begins, (Begins{0, 3, 6, 10}));
   EXPECT_EQ(plan_shards(10, {}, 1, 1).begins, (Begins{0, 10}));
   EXPECT_EQ(plan_shards(3, {}, 1, 100).begins, (Begins{0, 1, 2, 3})) << "none is empty";
 }
 
-TEST(ShardPlan, ElseAboutSoManyBytesEach) {
+TEST(ShardPlan, OtherwiseShardsHaveAboutTheRequestedBytes) {
   EXPECT_EQ(plan_shards(10, {}, 25, {}, 100).begins, (Begins{0, 4, 8, 10}));
   EXPECT_EQ(plan_shards(3, {}, 1000, {}, 100).begins, (Begins{0, 1, 2, 3})) << "a sample at least";
   EXPECT_EQ(plan_shards(1000, {}, 0, {}, 100).begins.size(), 11U) << "samples of no bytes count as one";
@@ -30,7 +30,7 @@ TEST(ShardPlan, OfATableShardsBeginWhereChunksDo) {
   EXPECT_EQ(plan_shards(20, chunks, 1, 3).begins, (Begins{0, 9, 20}));
 }
 
-TEST(ShardPlan, WhateverIsAskedForAllRowsAreInItOnce) {
+TEST(ShardPlan, EveryRowIsInExactlyOneShard) {
   for (int64_t rows = 1; rows < 40; ++rows)
     for (int64_t shards = 1; shards < 45; ++shards) {
       const Begins begins = plan_shards(rows, {}, 3, shards).begins;
@@ -41,7 +41,7 @@ TEST(ShardPlan, WhateverIsAskedForAllRowsAreInItOnce) {
     }
 }
 
-TEST(ShardPlan, IsReadAsItWasWrittenAndNothingElseIs) {
+TEST(ShardPlan, RoundTripsThroughJsonAndRefusesOtherTexts) {
   const ShardPlan plan = plan_shards(10, {}, 1, 3);
   EXPECT_EQ(ShardPlan::from_json(plan.to_json(), 10)->begins, plan.begins);
   EXPECT_EQ(ShardPlan::from_json(plan.to_json(), 11).status().code(), Code::kCorrupt);

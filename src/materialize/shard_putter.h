@@ -20,7 +20,8 @@ class ShardPutter {
 
   /// Waits for the write in progress. The write is stopped first if all work should end.
   ~ShardPutter() {
-    if (under_way_.valid() && (in_background_.to_end() || std::uncaught_exceptions() > 0)) in_background_.end();
+    if (pending_.valid() && (in_background_.should_stop() || std::uncaught_exceptions() > 0))
+      in_background_.request_stop();
   }
   ShardPutter(const ShardPutter&) = delete;
   ShardPutter& operator=(const ShardPutter&) = delete;
@@ -28,22 +29,22 @@ class ShardPutter {
   /// Waits for the write before, starts this one, and returns the result of the one before, if any.
   Result<std::optional<StoredShard>> put(int64_t shard, int64_t rows, ShardFiles files) {
     FOREBAY_ASSIGN(std::optional<StoredShard> before, wait());
-    under_way_ = std::async(std::launch::async,
-                            [this, shard, rows, files = std::move(files)] { return folder_.put(shard, rows, files); });
+    pending_ = std::async(std::launch::async,
+                          [this, shard, rows, files = std::move(files)] { return folder_.put(shard, rows, files); });
     return before;
   }
   /// Waits for the write in progress, and returns its result, if any.
   Result<std::optional<StoredShard>> wait() {
-    if (!under_way_.valid()) return std::optional<StoredShard>();
-    in_background_.wait(under_way_);
-    FOREBAY_ASSIGN(StoredShard stored, under_way_.get());
+    if (!pending_.valid()) return std::optional<StoredShard>();
+    in_background_.wait(pending_);
+    FOREBAY_ASSIGN(StoredShard stored, pending_.get());
     return std::optional(std::move(stored));
   }
 
  private:
   const UnfinishedFolder& folder_;
   const BackgroundCalls& in_background_;
-  std::future<Result<StoredShard>> under_way_;  ///< declared last: its destructor waits
+  std::future<Result<StoredShard>> pending_;  ///< declared last: its destructor waits
 };
 
 }  // namespace forebay

@@ -18,7 +18,7 @@ namespace {
 using Picture = std::unique_ptr<LazyImage>;
 
 // Scales a picture down so that its longest side is within the limit, as .resize() does.
-Result<Tensor> within(Picture picture, int64_t limit) {
+Result<Tensor> scaled_to_limit(Picture picture, int64_t limit) {
   WorkMemory memory;
   const int64_t longest = std::max(picture->height(), picture->width());
   if (limit > 0 && longest > limit) {
@@ -30,10 +30,11 @@ Result<Tensor> within(Picture picture, int64_t limit) {
   return *pixels;
 }
 
-Result<Buffer> smaller_file(const MaterializedManifest& manifest, Buffer file) {
+Result<Buffer> reencoded_jpeg(const MaterializedManifest& manifest, Buffer file) {
   FOREBAY_ASSIGN(const ImageInfo info, probe_image(file.span()));
   const ColorMode mode = info.components == 1 ? ColorMode::kGray : ColorMode::kRgb;
-  FOREBAY_ASSIGN(const Tensor pixels, within(LazyImage::of_encoded(std::move(file), info, mode), manifest.limit));
+  FOREBAY_ASSIGN(const Tensor pixels,
+                 scaled_to_limit(LazyImage::of_encoded(std::move(file), info, mode), manifest.limit));
   return encode_jpeg(pixels, manifest.quality);
 }
 
@@ -42,7 +43,7 @@ Status encode_pixels(const MaterializedManifest& manifest, const Field& field, V
     FOREBAY_ASSIGN(value.bytes, encode_png(value.tensor));
   } else {
     FOREBAY_ASSIGN(Picture picture, LazyImage::of_pixels(value.tensor, /*channels_first=*/false));
-    FOREBAY_ASSIGN(value.tensor, within(std::move(picture), manifest.limit));
+    FOREBAY_ASSIGN(value.tensor, scaled_to_limit(std::move(picture), manifest.limit));
     for (size_t i = 0; i < field.shape.rank(); ++i)
       if (field.shape[i] != Shape::kUnknown && field.shape[i] != value.tensor.shape[i])
         return invalid_argument(
@@ -63,7 +64,7 @@ Status encode_record(const MaterializedManifest& manifest, Record& record) {
     if (stored.encoded && value.kind == FieldKind::kTensor)
       FOREBAY_RETURN_IF_ERROR(encode_pixels(manifest, stored.field, value));
     if (manifest.lossy() && stored.field.image && value.kind == FieldKind::kBytes) {
-      FOREBAY_ASSIGN(value.bytes, smaller_file(manifest, std::move(value.bytes)));
+      FOREBAY_ASSIGN(value.bytes, reencoded_jpeg(manifest, std::move(value.bytes)));
     }
     if (manifest.restart_markers && stored.field.image && value.kind == FieldKind::kBytes)
       value.bytes = with_restart_markers(value.bytes);

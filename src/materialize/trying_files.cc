@@ -45,7 +45,7 @@ Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std:
   const auto* chunks = all->as_chunks();
   if (chunks != nullptr && chunks->kept_rows() != nullptr)
     return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
-  std::shared_ptr<const Source> few = standing_for(all, files.samples, {.count = files.copies});
+  std::shared_ptr<const Source> few = representative_subset(all, files.samples, {.count = files.copies});
   if (static_cast<double>(few->size()) >
       std::max(files.most_samples, static_cast<double>(files.samples * files.copies)))
     return Status(
@@ -117,7 +117,7 @@ Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, 
   options.cut = description.steps()[files.behind].name;
   options.shards = kTrialParts;
   FOREBAY_ASSIGN(const std::unique_ptr<Materializer> writer,
-                 Materializer::open(pipeline_of(over(description, std::move(few))), files.folder, options));
+                 Materializer::open(pipeline_of(with_source(description, std::move(few))), files.folder, options));
   TriedFiles tried;
   FOREBAY_RETURN_IF_ERROR(write_parts(*writer, files, tried));
   FOREBAY_ASSIGN(Materialized written, writer->end());

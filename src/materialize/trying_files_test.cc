@@ -68,7 +68,7 @@ TEST(TryingFiles, AProfileHasThemBesideCaches) {
   EXPECT_GE(*files->pays_after, 1);
 }
 
-TEST(TryingFiles, WhatCannotBeWrittenIsTold) {
+TEST(TryingFiles, UnwritableFilesAreReported) {
   const WorkingFolder scratch = *WorkingFolder::make();
   const Pipeline pipeline = numbers(400).take(100).cast("float64", {.field = {"x"}}).batch(4);
   const Result<TriedFiles> files = tried(pipeline, 2, 16, scratch.path() + "/files");
@@ -76,7 +76,7 @@ TEST(TryingFiles, WhatCannotBeWrittenIsTold) {
   EXPECT_NE(files.status().message().find("take"), std::string::npos) << files.status().to_string();
 }
 
-TEST(TryingFiles, NoMoreIsWrittenThanThereIsRoomFor) {
+TEST(TryingFiles, WritesNoMoreThanTheRoomAllows) {
   const WorkingFolder scratch = *WorkingFolder::make();
   const Result<TriedFiles> files = tried(numbers(4000, 256).batch(4), 0, 4000, scratch.path() + "/files", 1e6);
   EXPECT_EQ(files.status().code(), Code::kOutOfBudget) << files.status().to_string();

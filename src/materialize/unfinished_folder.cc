@@ -27,10 +27,10 @@ std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
   return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};
 }
 
-// Whether a job was begun, and the job if it is readable.
+// File of a job that some process has begun.
 struct JobFile {
-  bool there = false;
-  std::optional<UnfinishedFolder::Job> job;
+  bool exists = false;
+  std::optional<UnfinishedFolder::Job> job;  ///< nothing if the file is damaged
 };
 Result<JobFile> read_job(const OutputLocation& location) {
   FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, job_file()));
@@ -57,13 +57,13 @@ Result<std::optional<std::string>> UnfinishedFolder::steps_of(const OutputLocati
   FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, std::string(kManifestName)));
   if (text) return steps(*text);
   FOREBAY_ASSIGN(const JobFile begun, read_job(location));
-  return begun.job ? steps(begun.job->what) : std::nullopt;
+  return begun.job ? steps(begun.job->manifest_json) : std::nullopt;
 }
 
 Result<UnfinishedFolder> UnfinishedFolder::open(Location location, Job job) {
   UnfinishedFolder opened(std::move(location), std::move(job));
-  FOREBAY_ASSIGN(const MaterializedManifest what, MaterializedManifest::from_json(opened.job_.what));
-  opened.format_ = what.format;
+  FOREBAY_ASSIGN(const MaterializedManifest manifest, MaterializedManifest::from_json(opened.job_.manifest_json));
+  opened.format_ = manifest.format;
   FOREBAY_RETURN_IF_ERROR(opened.begin());
   return opened;
 }
@@ -72,15 +72,16 @@ Status UnfinishedFolder::begin() {
   FOREBAY_RETURN_IF_ERROR(location_->make());
   FOREBAY_ASSIGN(JobFile begun, read_job(*location_));
   if (!begun.job) {
-    const nlohmann::json json = {{"what", nlohmann::json::parse(job_.what)}, {"how", nlohmann::json::parse(job_.how)}};
+    const nlohmann::json json = {{"what", nlohmann::json::parse(job_.manifest_json)},
+                                 {"how", nlohmann::json::parse(job_.plan_json)}};
     const Buffer text = bytes_of_text(json.dump(1) + "\n");
     // If several processes begin at once, the first one decides. A damaged job is overwritten.
-    FOREBAY_RETURN_IF_ERROR(begun.there ? location_->write(job_file(), text) : location_->write_new(job_file(), text));
+    FOREBAY_RETURN_IF_ERROR(begun.exists ? location_->write(job_file(), text) : location_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*location_));
   }
   // Parsed and dumped like the text that was read, so that both have the same form.
-  const std::string wanted = nlohmann::json::parse(job_.what).dump();
-  if (!begun.job || begun.job->what != wanted)
+  const std::string wanted = nlohmann::json::parse(job_.manifest_json).dump();
+  if (!begun.job || begun.job->manifest_json != wanted)
     return invalid_argument(
                "holds unfinished data of another pipeline, cut or version of the data; give another "
                "folder, or remove this one")
@@ -89,7 +90,8 @@ Status UnfinishedFolder::begin() {
   return {};
 }
 
-Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span<const int64_t> shards) const {
+Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::finished_shards(
+    std::span<const int64_t> shards) const {
   std::vector<std::string> entries;
   for (const int64_t shard : shards) entries.push_back(shard_entry(shard));
   FOREBAY_ASSIGN(const std::vector<std::optional<std::string>> texts, location_->read(entries));

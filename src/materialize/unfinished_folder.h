@@ -15,18 +15,18 @@
 
 namespace forebay {
 
-/// Output location to which any number of processes write shards. The job and the finished shards
-/// are listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
-/// killed; the next writer deletes the remains of killed ones. The methods are const, and block.
+/// Output location to which any number of processes write shards. Files below `_unfinished` hold
+/// the job, and an entry for each finished shard. Invariant: a shard with an entry is complete,
+/// whenever a writer is killed; the next writer deletes the remains of killed ones. The methods are
+/// const, and block.
 class UnfinishedFolder {
  public:
   using Location = std::shared_ptr<const OutputLocation>;
 
-  /// Description of the data to make. If a job with the same `what` was begun before, its `how`
-  /// applies.
+  /// Data to make. If a job with the same manifest was begun before, the plan of that job applies.
   struct Job {
-    std::string what;  ///< equal for equal results: a MaterializedManifest without shards
-    std::string how;   ///< JSON, fixed when the job begins: the assignment of rows to shards
+    std::string manifest_json;  ///< equal for equal results: a MaterializedManifest without shards
+    std::string plan_json;      ///< JSON, fixed when the job begins: the assignment of rows to shards
   };
   /// InvalidArgument if the location holds another job. NotFound or Unavailable if it cannot be
   /// made.
@@ -41,7 +41,7 @@ class UnfinishedFolder {
   static Result<std::optional<std::string>> steps_of(const OutputLocation& location);
 
   /// Returns for each of these shards its entry, or nothing if it is not done.
-  Result<std::vector<std::optional<StoredShard>>> done(std::span<const int64_t> shards) const;
+  Result<std::vector<std::optional<StoredShard>>> finished_shards(std::span<const int64_t> shards) const;
   /// Writes a shard, which is durable when the call returns. Unavailable if it cannot be written.
   Result<StoredShard> put(int64_t shard, int64_t rows, const ShardFiles& files) const;
   /// Writes the manifest and deletes `_unfinished`. Call it once all shards are done.

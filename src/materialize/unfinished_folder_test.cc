@@ -53,7 +53,7 @@ class UnfinishedFolderOf : public testing::Test {
                                   {manifest_of(7).to_json(), R"({"begins":[0,1,2,)" + std::to_string(size) + "]}"});
   }
   static std::optional<StoredShard> done(const UnfinishedFolder& folder, int64_t shard) {
-    return folder.done({{shard}}).value().front();
+    return folder.finished_shards({{shard}}).value().front();
   }
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> found;
@@ -75,7 +75,7 @@ class UnfinishedFolderOf : public testing::Test {
   const std::shared_ptr<OutputLocation> location_ = local_location(folder_);
 };
 
-TEST_F(UnfinishedFolderOf, WhatIsPutIsDoneAndStaysWhateverComes) {
+TEST_F(UnfinishedFolderOf, AWrittenShardStaysFinished) {
   {
     const Result<UnfinishedFolder> first = open();
     ASSERT_TRUE(first.ok()) << first.status().to_string();
@@ -94,9 +94,9 @@ TEST_F(UnfinishedFolderOf, WhatIsPutIsDoneAndStaysWhateverComes) {
   EXPECT_EQ(half_written(), 0U);
 }
 
-TEST_F(UnfinishedFolderOf, WhoComesLaterGoesOnWithTheDivisionOfTheFirst) {
-  const std::string how = open(3)->job().how;
-  EXPECT_EQ(open(9)->job().how, how);
+TEST_F(UnfinishedFolderOf, ALaterWriterUsesThePlanOfTheFirst) {
+  const std::string plan_json = open(3)->job().plan_json;
+  EXPECT_EQ(open(9)->job().plan_json, plan_json);
 }
 
 TEST_F(UnfinishedFolderOf, AnotherJobIsRefusedAndChangesNothing) {
@@ -142,7 +142,7 @@ TEST_F(UnfinishedFolderOf, OnceFinishedThereIsAManifestAndNothingUnfinished) {
   EXPECT_EQ(*UnfinishedFolder::steps_of(*location_), manifest.steps);
 }
 
-TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
+TEST_F(UnfinishedFolderOf, RemainsOfAWriterKilledAfterTheManifestAreDeleted) {
   const Result<UnfinishedFolder> folder = open();
   MaterializedManifest manifest = manifest_of(1);
   manifest.layout = MaterializedManifest::Layout::kChunks;
@@ -196,7 +196,7 @@ TEST_F(UnfinishedFolderOf, ManyThatOpenAndWriteAtOnceLoseNothing) {
   EXPECT_EQ(half_written(), 0U);
 }
 
-TEST_F(UnfinishedFolderOf, WhateverMomentAWriterIsKilledAtShardsAreWhole) {
+TEST_F(UnfinishedFolderOf, ShardsAreWholeWheneverAWriterIsKilled) {
   const uint64_t kills = std::getenv("FOREBAY_KILLS") ? std::strtoull(std::getenv("FOREBAY_KILLS"), nullptr, 10) : 20;
   ASSERT_TRUE(open().ok());
   for (uint64_t kill = 0; kill < kills; ++kill) {
@@ -224,7 +224,7 @@ TEST_F(UnfinishedFolderOf, WhateverMomentAWriterIsKilledAtShardsAreWhole) {
   }
 }
 
-TEST_F(UnfinishedFolderOf, WhereNothingCanBeWrittenThatIsToldWithTheWayOn) {
+TEST_F(UnfinishedFolderOf, AWriteErrorSaysHowToContinue) {
   const std::string in_the_way = scratch_.path() + "/file";
   std::ofstream(in_the_way) << "x";
   const auto below_a_file =
@@ -238,7 +238,7 @@ TEST_F(UnfinishedFolderOf, WhereNothingCanBeWrittenThatIsToldWithTheWayOn) {
   EXPECT_NE(put.status().to_string().find("run the same command again to continue"), std::string::npos);
 }
 
-TEST_F(UnfinishedFolderOf, AFullDiskIsToldAndLeavesNoHalfFile) {
+TEST_F(UnfinishedFolderOf, AFullDiskIsReportedAndLeavesNoPartialFile) {
   const Result<UnfinishedFolder> folder = open();
   ASSERT_TRUE(folder->put(0, 1, files_of(0)).ok());
   const pid_t child = ::fork();

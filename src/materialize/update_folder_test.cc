@@ -48,7 +48,7 @@ class UpdateFolder : public testing::Test {
   const std::string update_ = update_folder(folder_);
 };
 
-TEST_F(UpdateFolder, WhatIsFinishedTakesThePlaceOfAllThatWasThere) {
+TEST_F(UpdateFolder, AFinishedUpdateReplacesTheOldData) {
   for (const int64_t before : {1, 3, 7}) {
     finish(folder_, before, "old");
     std::ofstream(folder_ + "/mine.txt") << "a file of the user's";
@@ -60,7 +60,7 @@ TEST_F(UpdateFolder, WhatIsFinishedTakesThePlaceOfAllThatWasThere) {
   }
 }
 
-TEST_F(UpdateFolder, WhatIsNotFinishedChangesNothing) {
+TEST_F(UpdateFolder, AnUnfinishedUpdateChangesNothing) {
   finish(folder_, 2, "old");
   fs::create_directories(update_ + "/_unfinished");
   std::ofstream(update_ + "/part-00000.arrow") << "new";
@@ -71,7 +71,7 @@ TEST_F(UpdateFolder, WhatIsNotFinishedChangesNothing) {
 }
 
 // Another rank is about to write the first shard of the update.
-TEST_F(UpdateFolder, FoldersOfWhatIsBegunStayWhileTheyAreEmpty) {
+TEST_F(UpdateFolder, FoldersOfABegunUpdateStayWhileEmpty) {
   finish(folder_, 2, "old");
   for (const char* part : {"_unfinished", "_index", "_identities"}) fs::create_directories(fs::path(update_) / part);
   const auto before = files(folder_);
@@ -80,7 +80,7 @@ TEST_F(UpdateFolder, FoldersOfWhatIsBegunStayWhileTheyAreEmpty) {
 }
 
 // The folder is as left by a process that was killed after each of its moves.
-TEST_F(UpdateFolder, WhoeverIsKilledInItIsFollowedByTheNext) {
+TEST_F(UpdateFolder, AKilledUpdateIsCompletedByTheNextCaller) {
   finish(scratch_.path() + "/scratch", 3, "new");
   const std::vector<std::string> moves{"part-00001.arrow", "_index/part-00000.arrow", "_identities/part-00002.arrow"};
   for (size_t moved = 0; moved <= moves.size(); ++moved) {
@@ -107,7 +107,7 @@ TEST_F(UpdateFolder, SeveralMayDoItAtOnce) {
   EXPECT_EQ(files(folder_), files(scratch_.path() + "/scratch"));
 }
 
-TEST_F(UpdateFolder, GivingUpLeavesWhatIsFinished) {
+TEST_F(UpdateFolder, DeletingAnUnfinishedUpdateKeepsFinishedData) {
   finish(folder_, 2, "old");
   const auto before = files(folder_);
   fs::create_directories(update_ + "/_unfinished");
@@ -117,7 +117,7 @@ TEST_F(UpdateFolder, GivingUpLeavesWhatIsFinished) {
 }
 
 // One thread checks for leftovers while another begins an update.
-TEST_F(UpdateFolder, WhatIsBegunIsNotTakenForLeftOver) {
+TEST_F(UpdateFolder, ABegunUpdateIsNotDeletedAsARemain) {
   finish(folder_, 2, "old");
   for (int round = 0; round < 300; ++round) {
     fs::remove_all(update_);

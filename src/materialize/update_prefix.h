@@ -12,7 +12,8 @@ namespace forebay {
 /// manifest then makes readers use them. The old files are deleted after that.
 
 /// Publishes the update in `target`, the folder `below` of `location`, if it is finished. If a
-/// process is killed in it, the next caller completes it. Several processes may call it at once.
+/// process is killed meanwhile, the next caller completes it. Several processes may call it at
+/// once.
 Status publish_update(const OutputLocation& location, const OutputLocation& target, const std::string& below);
 
 /// Deletes files that an update replaced, if the process that published it did not get to do so.

@@ -23,7 +23,7 @@ constexpr std::string_view kEnding = ".sock";
 constexpr int kBacklog = 128;
 constexpr int kConnectSeconds = 3;
 
-Status cannot(const char* what, const std::string& path) {
+Status errno_status(const char* what, const std::string& path) {
   return unavailable(fmt::format("{}: {}", what, std::strerror(errno))).with_key(path);
 }
 
@@ -35,10 +35,10 @@ std::string folder_of_user() {
 }
 
 // Creates the folder and checks its owner: in /tmp another user could have created it before.
-Status make_private(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("this folder cannot be made", folder);
+Status make_private_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return errno_status("this folder cannot be made", folder);
   struct stat info{};
-  if (lstat(folder.c_str(), &info) != 0) return cannot("this folder cannot be looked at", folder);
+  if (lstat(folder.c_str(), &info) != 0) return errno_status("this folder cannot be looked at", folder);
   if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
     return unavailable(
                "servers listen in a folder of yours that nobody else can enter, and this is none: remove it, or "
@@ -60,7 +60,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
+const sockaddr* as_sockaddr(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
 }  // namespace
 
@@ -74,7 +74,7 @@ Result<std::string> socket_path(std::string_view name) {
                       "the path of a socket",
                       name));
     const std::string folder = folder_of_user();
-    FOREBAY_RETURN_IF_ERROR(make_private(folder));
+    FOREBAY_RETURN_IF_ERROR(make_private_folder(folder));
     path = fmt::format("{}/{}{}", folder, name, kEnding);
   }
   if (path.size() >= sizeof(sockaddr_un::sun_path))
@@ -93,20 +93,20 @@ std::string serve_command(const std::string& path, std::string_view verb) {
                      name == "auto" ? "" : fmt::format(" --socket {}", name));
 }
 
-Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, bool wait) {
+Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, LockMode mode) {
   const std::string lock = path + ".lock";
   FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return cannot("the lock beside this socket cannot be taken", lock);
-  while (flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+  if (!file.valid()) return errno_status("the lock beside this socket cannot be taken", lock);
+  while (flock(file.get(), LOCK_EX | (mode == LockMode::kWait ? 0 : LOCK_NB)) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<FileDescriptor>();
-    if (errno != EINTR) return cannot("the lock beside this socket cannot be taken", lock);
+    if (errno != EINTR) return errno_status("the lock beside this socket cannot be taken", lock);
   }
   return std::optional<FileDescriptor>(std::move(file));
 }
 
 Result<FileDescriptor> listen_at(const std::string& path) {
   FileDescriptor created(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!created.valid()) return cannot("no socket can be made", path);
+  if (!created.valid()) return errno_status("no socket can be made", path);
   // A killed server leaves its socket, and bind() fails if one exists. Any other file is the
   // user's.
   struct stat existing{};
@@ -115,25 +115,26 @@ Result<FileDescriptor> listen_at(const std::string& path) {
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   fchmod(created.get(), 0600);  // restricts connect() to this user, too: it needs write permission
-  if (bind(created.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
-  if (listen(created.get(), kBacklog) != 0) return cannot("no server can listen here", path);
+  if (bind(created.get(), as_sockaddr(address), sizeof address) != 0)
+    return errno_status("no server can listen here", path);
+  if (listen(created.get(), kBacklog) != 0) return errno_status("no server can listen here", path);
   return created;
 }
 
 Result<FileDescriptor> connect_to(const std::string& path) {
   FileDescriptor created(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!created.valid()) return cannot("no socket can be made", path);
+  if (!created.valid()) return errno_status("no socket can be made", path);
   const sockaddr_un address = address_of(path);
   // The backlog of a suspended server fills up. connect() then waits as long as SO_SNDTIMEO allows.
   const timeval patience{kConnectSeconds, 0}, forever{0, 0};
   setsockopt(created.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(created.get(), generic(address), sizeof address) != 0) {
+  if (connect(created.get(), as_sockaddr(address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
       return not_found(fmt::format("no server listens here; start one with: {}", serve_command(path))).with_key(path);
     if (errno == EAGAIN)
       return unavailable(fmt::format("the server has not let anybody in for {} s; is it stopped?", kConnectSeconds))
           .with_key(path);
-    return cannot("the server cannot be reached", path);
+    return errno_status("the server cannot be reached", path);
   }
   setsockopt(created.get(), SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
   // A path from the user may be in a folder where other users can create sockets.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,10 +23,14 @@ Result<std::string> socket_path(std::string_view name);
 /// to it, such as "forebay serve stop --socket NAME".
 std::string serve_command(const std::string& path, std::string_view verb = "");
 
+/// What lock_socket() does while another process holds the lock.
+enum class LockMode : uint8_t {
+  kWait,  ///< waits until the lock is free
+  kTry,   ///< returns nothing at once
+};
 /// Takes the lock file beside a socket, which processes hold while they start or end a server. The
-/// lock ends with the descriptor. Without `wait`, returns nothing if another process holds it.
-/// Unavailable if the lock file cannot be opened.
-Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, bool wait);
+/// lock ends with the descriptor. Unavailable if the lock file cannot be opened.
+Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, LockMode mode);
 
 /// Creates a listening socket and replaces one that a killed server has left. The caller holds the
 /// lock.

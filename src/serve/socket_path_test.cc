@@ -168,25 +168,25 @@ TEST(Listen, lets_only_its_user_connect) {
 TEST(SocketLock, has_one_holder_and_ends_with_its_descriptor) {
   const serve_test::Folder folder;
   const std::string path = folder.path() + "/s.sock";
-  std::optional<FileDescriptor> held = *lock_socket(path, false);
+  std::optional<FileDescriptor> held = *lock_socket(path, LockMode::kTry);
   ASSERT_TRUE(held);
-  EXPECT_FALSE(*lock_socket(path, false));
-  auto waits = std::async(std::launch::async, [&] { return lock_socket(path, true)->has_value(); });
+  EXPECT_FALSE(*lock_socket(path, LockMode::kTry));
+  auto waits = std::async(std::launch::async, [&] { return lock_socket(path, LockMode::kWait)->has_value(); });
   held.reset();
   EXPECT_TRUE(waits.get());
-  EXPECT_TRUE(*lock_socket(path, false));
+  EXPECT_TRUE(*lock_socket(path, LockMode::kTry));
 }
 
-TEST(SocketLock, whose_file_cannot_be_opened_is_an_error_and_nobody_s_lock) {
+TEST(SocketLock, a_file_that_cannot_be_opened_is_an_error) {
   const serve_test::Folder folder;
-  for (const bool wait : {false, true}) {
-    const Status status = lock_socket(folder.path() + "/missing/s.sock", wait).status();
+  for (const LockMode mode : {LockMode::kTry, LockMode::kWait}) {
+    const Status status = lock_socket(folder.path() + "/missing/s.sock", mode).status();
     EXPECT_EQ(status.code(), Code::kUnavailable);
     EXPECT_EQ(status.key(), folder.path() + "/missing/s.sock.lock");
   }
   // Another user could have put a link there, so that the lock opens a file of that user's choice.
   ASSERT_EQ(symlink("/dev/null", (folder.path() + "/s.sock.lock").c_str()), 0);
-  EXPECT_EQ(lock_socket(folder.path() + "/s.sock", false).status().code(), Code::kUnavailable);
+  EXPECT_EQ(lock_socket(folder.path() + "/s.sock", LockMode::kTry).status().code(), Code::kUnavailable);
 }
 
 }  // namespace

@@ -15,49 +15,49 @@ namespace {
 constexpr double kFilledGain = 1.5;  // ratio of windows between which a cache became full
 
 // If memory is too small, no work begins ahead, so the consumer seems to wait for that work.
-void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
-  for (const Candidate& candidate : known.tried) {
+void blame_memory(const TrialResults& trials, Diagnosis& diagnosis) {
+  for (const Candidate& candidate : trials.tried) {
     const Remedy& remedy = candidate.remedy;
     // Only a change that lifted memory= can show it. Its worst round must gain too, so that noise
     // does not decide.
-    if (!known.options.resources.memory || remedy.options.resources.memory || remedy.gain.low < kWorthIt) continue;
+    if (!trials.options.resources.memory || remedy.options.resources.memory || remedy.gain.low < kWorthIt) continue;
     diagnosis.first.limit = Limit::kMemory;
     diagnosis.first.sentence = fmt::format(
         "memory={}: with as much as it asks for by itself it is {:.1f} times as fast. As it is, it looks like {}",
-        format_byte_size(*known.options.resources.memory), remedy.gain.middle, diagnosis.first.sentence);
+        format_byte_size(*trials.options.resources.memory), remedy.gain.middle, diagnosis.first.sentence);
   }
 }
 
 // Entries that are not cached yet are computed, so the consumer seems to wait for that computation.
-void blame_cache(const AfterTrials& known, Diagnosis& diagnosis) {
-  const uint64_t budget = cache_budget(known.as_it_is);
-  for (const Candidate& candidate : known.tried) {
+void blame_cache(const TrialResults& trials, Diagnosis& diagnosis) {
+  const uint64_t budget = cache_budget(trials.baseline);
+  for (const Candidate& candidate : trials.tried) {
     const Gain& gain = candidate.remedy.gain;
     if (!candidate.filled || gain.low < kWorthIt) continue;
     diagnosis.first.limit = Limit::kCache;
     diagnosis.first.sentence = fmt::format(
         "cache: {:.0f} % of what was asked of .cache() it does not have{}; with all of it there it is {:.1f} times as "
         "fast. Until then it looks like {}",
-        100 * (1 - cached_share(known.as_it_is)), candidate.remedy.bytes > budget ? ", nor has it the room" : " yet",
+        100 * (1 - cached_share(trials.baseline)), candidate.remedy.bytes > budget ? ", nor has it the room" : " yet",
         gain.middle, diagnosis.first.sentence);
   }
 }
 
 // Whether the cache became full between the windows: then some windows are far slower than others.
-bool was_filled(const AfterTrials& known, const Diagnosis& diagnosis) {
-  const Observation& seen = known.as_it_is;
+bool was_filled(const TrialResults& trials, const Diagnosis& diagnosis) {
+  const Observation& seen = trials.baseline;
   if (seen.after.caches.empty() || seen.before.caches.empty()) return false;
   const auto has_all = [&](const CacheStats& cache) {
     const auto entries = static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
-    return entries >= kHasAll * static_cast<double>(known.samples);
+    return entries >= kFullCache * static_cast<double>(trials.samples);
   };
   return !has_all(seen.before.caches.front()) && has_all(seen.after.caches.front()) &&
          diagnosis.rate_high > kFilledGain * diagnosis.rate_low;
 }
 
 // Such waits occur only in a first epoch.
-void blame_filling(const AfterTrials& known, Diagnosis& diagnosis) {
-  if (!was_filled(known, diagnosis)) return;
+void blame_filling(const TrialResults& trials, Diagnosis& diagnosis) {
+  if (!was_filled(trials, diagnosis)) return;
   diagnosis.first.limit = Limit::kCache;
   diagnosis.first.sentence = fmt::format(
       "cache: .cache() was being filled, at {:.0f} samples a second; with all of it there it gave {:.0f}. Until then "
@@ -82,11 +82,11 @@ uint64_t cache_budget(const Observation& seen) {
   return std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
 }
 
-void blame_by_trials(const AfterTrials& known, Diagnosis& diagnosis) {
-  blame_memory(known, diagnosis);
-  if (diagnosis.first.limit != Limit::kMemory) blame_cache(known, diagnosis);
+void blame_from_trials(const TrialResults& trials, Diagnosis& diagnosis) {
+  blame_memory(trials, diagnosis);
+  if (diagnosis.first.limit != Limit::kMemory) blame_cache(trials, diagnosis);
   if (diagnosis.first.limit != Limit::kMemory && diagnosis.first.limit != Limit::kCache)
-    blame_filling(known, diagnosis);
+    blame_filling(trials, diagnosis);
 }
 
 }  // namespace forebay

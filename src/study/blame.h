@@ -9,8 +9,8 @@ namespace forebay {
 
 struct Observation;
 
-constexpr double kWorthIt = 1.05;  ///< smallest speed-up that is reported as a gain
-constexpr double kHasAll = 0.95;   ///< share of hits, or of entries, of a full cache
+constexpr double kWorthIt = 1.05;    ///< smallest speed-up that is reported as a gain
+constexpr double kFullCache = 0.95;  ///< share of hits, or of entries, of a full cache
 
 /// A change that was tried, with its result.
 struct Candidate {
@@ -27,9 +27,9 @@ double cached_share(const Observation& seen);
 /// Returns the budget in bytes of the cache's larger tier. 0 without a cache.
 uint64_t cache_budget(const Observation& seen);
 
-/// Results that are known after the trials.
-struct AfterTrials {
-  const Observation& as_it_is;
+/// Results of all trials of a diagnosis. It borrows them from the diagnosis, which outlives it.
+struct TrialResults {
+  const Observation& baseline;
   const std::vector<Candidate>& tried;
   const LoaderOptions& options;
   int64_t samples = 0;  ///< number of samples of the data set
@@ -37,6 +37,6 @@ struct AfterTrials {
 /// Names too little memory, or a cache that is not filled or too small, as the limit of
 /// `diagnosis`, if the trials show it. The wait times show only reads and work, so such limits show
 /// only in the gain of the trial without them.
-void blame_by_trials(const AfterTrials& known, Diagnosis& diagnosis);
+void blame_from_trials(const TrialResults& trials, Diagnosis& diagnosis);
 
 }  // namespace forebay

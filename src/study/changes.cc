@@ -127,7 +127,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
 
 }  // namespace
 
-Status check_studied(const Description& description, const char* study) {
+Status check_supported(const Description& description, const char* study) {
   if (find_step(description, OpEffect::kPacking) == nullptr) return {};
   return unsupported(
       fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "
@@ -198,8 +198,8 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
   });
 }
 
-Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
-                 const Json& cache_args) {
+Changed with_subset(const Description& description, const Change& change, std::optional<int64_t> samples,
+                    const Json& cache_args) {
   std::optional<size_t> behind = change.cache_behind;
   for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
     if (catalog().has_effect(description.steps()[i], OpEffect::kCaching)) behind = i;

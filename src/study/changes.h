@@ -35,9 +35,10 @@ struct FunctionPlaces {
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                                 const FunctionPlaces& functions, std::vector<std::string>& others);
 
-/// Unsupported for a pipeline that packs, with advice: the part of the samples that a trial takes
-/// would be packed into other blocks.
-Status check_studied(const Description& description, const char* study);
+/// Checks that a pipeline can be studied. Unsupported, with advice, for one that packs: a trial
+/// over a part of the samples would pack them into other blocks. `study` names the caller in the
+/// message.
+Status check_supported(const Description& description, const char* study);
 
 /// Returns the steps, including the source, after which a cache with these arguments may stand and
 /// holds something else than after the step before.
@@ -47,7 +48,7 @@ std::vector<size_t> cache_places(const Description& description, const Json& cac
 /// there is none.
 std::string missing_version(const Description& description);
 
-/// A changed description, and the new places of the original steps.
+/// A changed description, and the new indices of the original steps.
 struct Changed {
   Description description;
   ChangedSteps steps;
@@ -56,15 +57,15 @@ struct Changed {
 Changed with(const Description& description, const Change& change);
 /// Applies a change over `samples` samples, spread over the data set, or over all. A cache gets
 /// `cache_args` in place of its own arguments.
-Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
-                 const Json& cache_args);
+Changed with_subset(const Description& description, const Change& change, std::optional<int64_t> samples,
+                    const Json& cache_args);
 /// Returns the description with a cache after step `behind` and no other cache. `samples` limits it
 /// to that many samples, spread over the data set.
 Changed with_cache(const Description& description, std::optional<size_t> behind, const Json& cache_args,
                    std::optional<int64_t> samples);
-/// Returns the description without its caches, which runs like an epoch with empty ones.
+/// Returns the description without its caches. It runs like an epoch with empty caches.
 Changed without_caches(const Description& description);
-/// Sets the budget of its cache's larger tier to `bytes`.
+/// Returns the description with a budget of `bytes` for the larger tier of its cache.
 Changed with_cache_of(const Description& description, uint64_t bytes);
 
 }  // namespace forebay

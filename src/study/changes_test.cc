@@ -26,7 +26,7 @@ std::vector<std::string> changes_of(const Pipeline& pipeline, Limit limit, const
 
 using Names = std::vector<std::string>;
 
-TEST(Changes, ATrainerThatNeverWaitsIsLeftInPeace) { EXPECT_EQ(changes_of(pictures(), Limit::kTrainer), Names()); }
+TEST(Changes, ATrainerThatNeverWaitsNeedsNoChange) { EXPECT_EQ(changes_of(pictures(), Limit::kTrainer), Names()); }
 
 TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
   EXPECT_EQ(changes_of(pictures(), Limit::kCompute),
@@ -57,7 +57,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
     const OpSpec* const cache = find_step(changed.description, OpEffect::kCaching);
     return cache == nullptr ? Json() : cache->args;
   };
-  const Changed few = with_few(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
+  const Changed few = with_subset(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
   EXPECT_EQ(cache_of(few), (Json{{"ram", 1000}, {"disk", 0}}));
   EXPECT_EQ(few.steps.places, (std::vector<size_t>{0, 2, 3, 4, 5})) << "a take() stands behind the source";
   EXPECT_EQ(cache_of(with(cached.description(), changes.front())), cache_of({cached.description(), {}}));
@@ -70,7 +70,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   EXPECT_EQ(none.steps.places, (std::vector<size_t>{0, 1, 1, 2, 3}));
 }
 
-TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
+TEST(Changes, UserSettingsThatAreTheLimitAreReset) {
   LoaderOptions options;
   options.resources.requests = 2;
   options.resources.memory = 1 << 20;
@@ -87,12 +87,12 @@ TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   }
 }
 
-TEST(Changes, StepsAreFoundAgainWhereTheyStandNow) {
+TEST(Changes, StepsKeepTrackOfTheirNewIndices) {
   const Description description = pictures().description();
   const Change change{.name = "", .cache_behind = 3, .options = {}};
   const Changed as_written = with(description, change);
   EXPECT_EQ(as_written.steps.places, (std::vector<size_t>{0, 1, 2, 3, 5, 6}));
-  const Changed tried = with_few(description, change, 100, {{"ram", 1 << 20}, {"disk", 0}});
+  const Changed tried = with_subset(description, change, 100, {{"ram", 1 << 20}, {"disk", 0}});
   EXPECT_EQ(tried.steps.places, (std::vector<size_t>{0, 2, 3, 4, 6, 7}));
   for (size_t i = 0; i < description.steps().size(); ++i) {
     EXPECT_EQ(as_written.description.steps()[as_written.steps.places[i]].name, description.steps()[i].name);
@@ -162,7 +162,7 @@ TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIs
       }
 }
 
-TEST(Changes, WithoutAnyTheDescriptionIsTheSame) {
+TEST(Changes, WithoutAChangeTheDescriptionIsTheSame) {
   const Description description = pictures().description();
   EXPECT_EQ(*with(description, {}).description.to_json(), *description.to_json());
 }

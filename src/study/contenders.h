@@ -13,9 +13,9 @@
 
 namespace forebay {
 
-/// The fastest strategies that were tried, with their loaders still open. Each was measured in
-/// turns with the unchanged pipeline, minutes apart from the others. Only a direct comparison shows
-/// which of the nearly equal ones is the fastest.
+/// The fastest strategies of a profile, with their loaders still open. Each was measured in turns
+/// with the unchanged pipeline, minutes apart from the others, so only a direct comparison shows
+/// which of nearly equal ones is the fastest. It owns the loaders. Not thread-safe.
 class Contenders {
  public:
   struct Contender {
@@ -33,14 +33,14 @@ class Contenders {
   /// comparison, on the scale of the earlier rates; empty for fewer than two. `goes_on` is called
   /// before each round, and ends the comparison by returning false. Errors: those of next();
   /// Cancelled.
-  Result<std::map<std::string, double>> compared(const TrialContext& context,
-                                                 const std::function<bool()>& goes_on = {}) const;
+  Result<std::map<std::string, double>> compare(const TrialContext& context,
+                                                const std::function<bool()>& goes_on = {}) const;
 
   /// Closes all of them, and releases their caches.
-  void end() { kept_.clear(); }
+  void clear() { contenders_.clear(); }
 
  private:
-  std::vector<Contender> kept_;  ///< the fastest first
+  std::vector<Contender> contenders_;  ///< the fastest first
 };
 
 }  // namespace forebay

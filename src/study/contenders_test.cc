@@ -26,28 +26,28 @@ Contenders::Contender contender(const std::string& name, double rate, int micros
   return {name, rate, bytes, *WorkingFolder::make(), std::move(loader)};
 }
 
-TEST(Contenders, AreToldApartBesideEachOther) {
+TEST(Contenders, AreComparedDirectly) {
   Contenders contenders;
   // The earlier rates rank them the other way round.
   contenders.add(contender("slow", 2000, 200));
   contenders.add(contender("fast", 1800, 20));
-  const auto rates = contenders.compared({});
+  const auto rates = contenders.compare({});
   ASSERT_TRUE(rates.ok()) << rates.status().to_string();
   ASSERT_EQ(rates->size(), 2u);
   EXPECT_GT(rates->at("fast"), rates->at("slow"));
   EXPECT_NEAR(rates->at("fast") + rates->at("slow"), 3800, 1) << "the scale stays";
 }
 
-TEST(Contenders, WhatIsFarSlowerAndASingleOneAreLeft) {
+TEST(Contenders, SlowAndSingleContendersAreNotCompared) {
   Contenders contenders;
   contenders.add(contender("fast", 2000, 20));
   contenders.add(contender("far slower", 900, 20));
-  const auto rates = contenders.compared({});
+  const auto rates = contenders.compare({});
   ASSERT_TRUE(rates.ok());
   EXPECT_TRUE(rates->empty());
 }
 
-TEST(Contenders, AreFewAndHoldNoMoreThanTheyMay) {
+TEST(Contenders, AreLimitedInNumberAndBytes) {
   Contenders contenders;
   std::vector<std::string> folders;
   for (int i = 0; i < 6; ++i) {
@@ -55,7 +55,7 @@ TEST(Contenders, AreFewAndHoldNoMoreThanTheyMay) {
     folders.push_back(one.folder.path());
     contenders.add(std::move(one));
   }
-  const auto rates = contenders.compared({});
+  const auto rates = contenders.compare({});
   ASSERT_TRUE(rates.ok());
   std::string names;
   for (const auto& [name, rate] : *rates) names += name;

@@ -36,7 +36,7 @@ constexpr double kLongestEpoch = 60;                      // seconds to fill a r
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds past the budget, after which no round begins
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
-constexpr double kMoreRoom = 1.05;    // factor on the samples' bytes: others may be larger
+constexpr double kRoomFactor = 1.05;  // factor on the samples' bytes: others may be larger
 constexpr int64_t kLongEpoch = 250;   // batches; the end of such an epoch counts for little
 constexpr double kLongPass = 0.1;     // share of an epoch that filters may take before it
 
@@ -53,9 +53,11 @@ struct Tried {
 /// A loader over a part of the samples, with all of them in its cache.
 struct Filled {
   OpenLoader loader;
-  double growth = 1;  ///< see growth_from()
+  double growth = 1;  ///< see cache_growth()
 };
 
+// One diagnosis: run() measures the pipeline, then tries the changes one after another. Used by one
+// thread.
 class Study {
  public:
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)
@@ -65,24 +67,25 @@ class Study {
   }
 
   Result<Diagnosis> run() {
-    FOREBAY_RETURN_IF_ERROR(look_at_it());
+    FOREBAY_RETURN_IF_ERROR(measure_baseline());
     std::vector<Change> changes = changes_for(
         description_, loader_options_, diagnosis_.first,
         {.can_move = options_.can_use_processes, .on_threads = options_.can_use_processes}, diagnosis_.others);
     for (const Change& change : changes) {
-      if (change.filled && cached_share(base_) >= kHasAll) {
-        diagnosis_.others.push_back(fmt::format(
-            "a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it", 100 * cached_share(base_)));
+      if (change.filled && cached_share(baseline_seen_) >= kFullCache) {
+        diagnosis_.others.push_back(
+            fmt::format("a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it",
+                        100 * cached_share(baseline_seen_)));
       } else if (seconds() > options_.budget_seconds) {
         diagnosis_.others.push_back(change.name + ": not tried, the time was over");
       } else {
-        FOREBAY_RETURN_IF_ERROR(try_out(change));
+        FOREBAY_RETURN_IF_ERROR(try_change(change));
       }
     }
-    even_out_small_windows();
-    blame_by_trials({base_, candidates_, loader_options_, as_it_is_->size()}, diagnosis_);
-    tell_of_filters();
-    rank();
+    pool_small_windows();
+    blame_from_trials({baseline_seen_, candidates_, loader_options_, baseline_->size()}, diagnosis_);
+    report_filter_pass();
+    sort_remedies();
     if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
     diagnosis_.seconds = seconds();
     return std::move(diagnosis_);
@@ -90,27 +93,27 @@ class Study {
 
  private:
   // Measures the pipeline as it is.
-  Status look_at_it() {
+  Status measure_baseline() {
     std::vector<size_t> positions(description_.steps().size());
     // No step moves: these numbers lead to the user's functions.
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = i;
-    FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(positions)}}, loader_options_));
+    FOREBAY_ASSIGN(baseline_, open({description_, {std::move(positions)}}, loader_options_));
     // Timed separately, since it includes opening files, filters and the start of all threads.
-    FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
+    FOREBAY_RETURN_IF_ERROR(take_batch(*baseline_, context_));
     diagnosis_.first_batch_seconds = seconds();
-    FOREBAY_ASSIGN(base_, observe(*as_it_is_, context_, {}));
-    add_to_base(base_);
-    diagnosis_.rate = median_of(base_.rates);
-    diagnosis_.rate_low = *std::min_element(base_.rates.begin(), base_.rates.end());
-    diagnosis_.rate_high = *std::max_element(base_.rates.begin(), base_.rates.end());
-    if (!base_.step_rates.empty()) diagnosis_.trainer_rate = median_of(base_.step_rates);
-    diagnosis_.first = limiter_of(base_, loader_options_);
+    FOREBAY_ASSIGN(baseline_seen_, observe(*baseline_, context_, {}));
+    add_to_totals(baseline_seen_);
+    diagnosis_.rate = median_of(baseline_seen_.rates);
+    diagnosis_.rate_low = *std::min_element(baseline_seen_.rates.begin(), baseline_seen_.rates.end());
+    diagnosis_.rate_high = *std::max_element(baseline_seen_.rates.begin(), baseline_seen_.rates.end());
+    if (!baseline_seen_.step_rates.empty()) diagnosis_.trainer_rate = median_of(baseline_seen_.step_rates);
+    diagnosis_.first = limiter_of(baseline_seen_, loader_options_);
     return {};
   }
 
   // Reports a change that cannot be tried, and continues with the others.
-  Status try_out(const Change& change) {
-    Result<Tried> tried = change.cache_behind || change.filled ? with_a_cache(change) : with_options(change);
+  Status try_change(const Change& change) {
+    Result<Tried> tried = change.cache_behind || change.filled ? try_cache(change) : try_options(change);
     if (tried.status().code() == Code::kCancelled) return tried.status();
     if (!tried.ok()) {
       diagnosis_.others.push_back(fmt::format("{}: could not be tried: {}", change.name, tried.status().message()));
@@ -118,11 +121,11 @@ class Study {
     }
     Changed changed = with(description_, change);
     std::string name = change.name;
-    if (change.filled && tried->bytes > cache_budget(base_)) {
-      const auto room = static_cast<uint64_t>(static_cast<double>(tried->bytes) * kMoreRoom);
+    if (change.filled && tried->bytes > cache_budget(baseline_seen_)) {
+      const auto room = static_cast<uint64_t>(static_cast<double>(tried->bytes) * kRoomFactor);
       changed = with_cache_of(description_, room);
       name = fmt::format("give .cache() {}: all samples take about {}, and it may have {}", format_byte_size(room),
-                         format_byte_size(tried->bytes), format_byte_size(cache_budget(base_)));
+                         format_byte_size(tried->bytes), format_byte_size(cache_budget(baseline_seen_)));
     }
     candidates_.push_back({{std::move(name), tried->gain, tried->bytes,
                             Pipeline(std::make_shared<const Description>(std::move(changed.description))),
@@ -135,37 +138,38 @@ class Study {
 
   // The speed of machines varies, so both run in turns, in alternating order. No round begins after
   // `end`.
-  Result<Gain> in_turns(Loader& changed, Loader& before, const TrialLength& length, double end, Observation& seen) {
+  Result<Gain> measure_alternating(Loader& changed, Loader& before, const TrialLength& length, double end,
+                                   Observation& seen) {
     std::vector<double> ratios;
     rates_before_.clear();
     for (int round = 0; round < kRounds; ++round) {
       if (round > 0 && seconds() > end) break;
-      Observation as_it_is;
+      Observation baseline;
       // The second one finds warm caches of the system and a hot processor, so the order
       // alternates.
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
         // The other loader still reads ahead. Until its window is full, it would slow this one
         // down.
-        FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : before, context_));
-        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? before : changed, context_, length));
+        FOREBAY_RETURN_IF_ERROR(wait_until_idle(base ? changed : before, context_));
+        FOREBAY_ASSIGN((base ? baseline : seen), observe(base ? before : changed, context_, length));
       }
       // Ratios within a round: the drift of the machine from minute to minute cancels out.
-      ratios.push_back(seen.rates.front() / as_it_is.rates.front());
-      rates_before_.push_back(as_it_is.rates.front());
-      if (&before == as_it_is_.get()) add_to_base(as_it_is);
+      ratios.push_back(seen.rates.front() / baseline.rates.front());
+      rates_before_.push_back(baseline.rates.front());
+      if (&before == baseline_.get()) add_to_totals(baseline);
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     return Gain{median_of(ratios), *low, *high};
   }
 
-  void add_to_base(const Observation& seen) {
+  void add_to_totals(const Observation& seen) {
     base_samples_ += seen.samples;
     base_seconds_ += seen.seconds;
   }
   // If the store is slow, a window has only a few samples, and their sizes decide its rate. All
   // windows together have many samples, and a machine's drift does not change the time that reads
   // take.
-  void even_out_small_windows() {
+  void pool_small_windows() {
     const Limit limit = diagnosis_.first.limit;
     if ((limit != Limit::kStorage && limit != Limit::kRequests) || base_seconds_ <= 0) return;
     for (Candidate& candidate : candidates_) {
@@ -180,27 +184,28 @@ class Study {
 
   Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
     Observation seen;
-    OpenLoader before = as_it_is_;
+    OpenLoader before = baseline_;
     // The pipeline's own cache fills while it runs.
     if (change.filled) {
       // Compares with no cache at all, like a first epoch. Otherwise it would be compared with
       // itself.
       FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
     }
-    FOREBAY_ASSIGN(Gain gain, in_turns(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
+    FOREBAY_ASSIGN(Gain gain,
+                   measure_alternating(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
     // A cache that is full and too small keeps its partial gain, which the base windows had, too.
     // So the gain of the change is divided by that.
-    if (change.filled && bytes > cache_budget(base_)) {
-      const double faster = median_of(base_.rates) / median_of(rates_before_);
+    if (change.filled && bytes > cache_budget(baseline_seen_)) {
+      const double faster = median_of(baseline_seen_.rates) / median_of(rates_before_);
       gain = {gain.middle / faster, gain.low / faster, gain.high / faster};
     }
-    const double as_it_was = before == as_it_is_ ? median_of(rates_before_) : 0;
+    const double as_it_was = before == baseline_ ? median_of(rates_before_) : 0;
     return Tried{gain, limiter_of(seen, change.options), as_it_was, bytes};
   }
 
   // Measures the changed pipeline as the user would run it.
   Status verify(const Remedy& remedy) {
-    const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
+    const double epoch = static_cast<double>(baseline_->size()) / median_of(baseline_seen_.rates);
     if (remedy.bytes > 0 && epoch > kLongestEpoch) {
       diagnosis_.others.push_back(
           fmt::format("verifying it: filling the cache takes {:.0f} s here, more than {:.0f}; run the "
@@ -210,33 +215,33 @@ class Study {
     }
     const Changed changed{remedy.pipeline.description(), remedy.steps};
     FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
-    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
+    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
     Observation seen;
     // The pipeline's own cache is full by now.
-    OpenLoader before = as_it_is_;
+    OpenLoader before = baseline_;
     if (find_step(description_, OpEffect::kCaching) != nullptr && remedy.bytes > 0) {
       FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
     }
     FOREBAY_ASSIGN(diagnosis_.verified,
-                   in_turns(*loader, *before, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
+                   measure_alternating(*loader, *before, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
     return {};
   }
 
-  Result<Tried> with_options(const Change& change) {
+  Result<Tried> try_options(const Change& change) {
     FOREBAY_ASSIGN(const OpenLoader loader, open(with(description_, change), change.options));
     return compare(*loader, change, 0);
   }
 
   // Fills the cache by an epoch over few samples; then it is as from the second epoch on.
-  Result<Tried> with_a_cache(const Change& change) {
+  Result<Tried> try_cache(const Change& change) {
     // A part is enough: the gain per sample does not depend on the number of samples, as long as
     // all fit.
-    int64_t samples = samples_to_keep();
-    if (const double filling = static_cast<double>(samples) / median_of(base_.rates); filling > kLongestFill)
+    int64_t samples = trial_samples();
+    if (const double filling = static_cast<double>(samples) / median_of(baseline_seen_.rates); filling > kLongestFill)
       return unavailable(
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
-      FOREBAY_ASSIGN(const Filled cache, filled_with_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
+      FOREBAY_ASSIGN(const Filled cache, fill_with_subset(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
       const Ledger filled = cache.loader->stats();
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
@@ -257,7 +262,8 @@ class Study {
                                          "would keep the rest",
                                          format_byte_size(bytes), 100 * in_memory),
                              bytes);
-      if (in_memory < 1) return with_a_part_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
+      if (in_memory < 1)
+        return try_cache_partly_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
       return compare(*cache.loader, change, bytes);
     }
   }
@@ -268,59 +274,59 @@ class Study {
     const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.resources.memory));
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
   }
-  Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
+  Result<Tried> try_cache_partly_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
     FOREBAY_ASSIGN(const WorkingFolder folder, WorkingFolder::make());
     const Json args = {{"ram", static_cast<uint64_t>(ram)}, {"disk", cache_bytes()}, {"dir", folder.path()}};
-    FOREBAY_ASSIGN(const Filled cache, filled_with_few(change, samples, args));
+    FOREBAY_ASSIGN(const Filled cache, fill_with_subset(change, samples, args));
     return compare(*cache.loader, change, bytes);
   }
 
   // Fills a cache with few samples, then repeats each of them until epochs are as long as those of
   // all samples. With only the few samples, all of them cached, the ends of epochs would take most
   // of the time.
-  Result<Filled> filled_with_few(const Change& change, int64_t samples, const Json& cache) {
-    FOREBAY_ASSIGN(OpenLoader filled, open_over(change, samples, 1, cache));
-    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*filled, context_));
-    const double growth = growth_from(*filled, *as_it_is_, entries_of(*filled));
+  Result<Filled> fill_with_subset(const Change& change, int64_t samples, const Json& cache) {
+    FOREBAY_ASSIGN(OpenLoader filled, open_subset(change, samples, 1, cache));
+    FOREBAY_RETURN_IF_ERROR(pass_epoch(*filled, context_));
+    const double growth = cache_growth(*filled, *baseline_, entries_of(*filled));
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
-    const int64_t times = std::min(as_it_is_->size(), long_enough) / samples;
+    const int64_t times = std::min(baseline_->size(), long_enough) / samples;
     if (!with_versions_ || times < 2) return Filled{std::move(filled), growth};
     // Loaders of a process with the same cached content share their cache, which is full by now.
-    FOREBAY_ASSIGN(OpenLoader longer, open_over(change, samples, times, cache));
+    FOREBAY_ASSIGN(OpenLoader longer, open_subset(change, samples, times, cache));
     return Filled{entries_of(*longer) == entries_of(*filled) ? longer : filled, growth};
   }
   static uint64_t entries_of(const Loader& loader) {
     const Ledger now = loader.stats();
     return now.caches.empty() ? 0 : now.caches.front().ram.entries + now.caches.front().disk.entries;
   }
-  Result<OpenLoader> open_over(const Change& change, int64_t samples, int64_t times, const Json& cache) {
+  Result<OpenLoader> open_subset(const Change& change, int64_t samples, int64_t times, const Json& cache) {
     if (with_versions_) {
-      auto few = standing_for(with_versions_, samples, {.count = times, .alike = true});
-      return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache), change.options);
+      auto few = representative_subset(with_versions_, samples, {.count = times, .alike = true});
+      return open(with_subset(with_source(description_, std::move(few)), change, std::nullopt, cache), change.options);
     }
-    FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));
+    FOREBAY_ASSIGN(OpenLoader loader, open(with_subset(description_, change, samples, cache), change.options));
     const OpSpec source = loader->opened().description().steps().front();
     // For a table, this would read whole row groups for a few rows.
-    if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
+    if (!supports_subset(source) || !baseline_->row_groups().empty()) return loader;
     with_versions_ = source.opened;
-    return open_over(change, samples, times, cache);
+    return open_subset(change, samples, times, cache);
   }
 
   // Returns as many samples as are made in a few seconds without a trainer, and as fit.
-  int64_t samples_to_keep() const {
+  int64_t trial_samples() const {
     uint64_t most = 1;  // most bytes that a sample takes after any step
-    for (const StepStats& step : base_.after.steps) {
+    for (const StepStats& step : baseline_seen_.after.steps) {
       // Assumes the largest form, since the place of the cache is unknown here. Too few samples are
       // safe; too many are declined.
       if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
     }
-    const double in_time = median_of(base_.rates) * options_.pace * kWarmingSeconds;
+    const double in_time = median_of(baseline_seen_.rates) * options_.pace * kWarmingSeconds;
     return whole_batches(static_cast<int64_t>(std::min(in_time, static_cast<double>(cache_bytes() / most))));
   }
 
   int64_t whole_batches(int64_t samples) const {
     const int64_t batch = std::max<int64_t>(batch_size(description_) * base_world(), 1);
-    return std::min(std::max(samples / batch, kLeastBatches) * batch, as_it_is_->size());
+    return std::min(std::max(samples / batch, kLeastBatches) * batch, baseline_->size());
   }
   // A cache has at most half of memory=.
   uint64_t cache_bytes() const {
@@ -335,12 +341,12 @@ class Study {
     return OpenLoader(std::move(loader));
   }
 
-  void tell_of_filters() {
+  void report_filter_pass() {
     const auto filters = [](const OpSpec& step) {
       return catalog().has_effect(step, OpEffect::kSelection) && catalog().find(step.name)->freezes;
     };
     if (std::ranges::none_of(description_.steps(), filters)) return;
-    const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
+    const double epoch = static_cast<double>(baseline_->size()) / median_of(baseline_seen_.rates);
     if (diagnosis_.first_batch_seconds < kLongPass * epoch) return;
     diagnosis_.others.push_back(
         fmt::format("the first batch: it came after {:.1f} s, where an epoch takes {:.1f}; .filter() looks at all "
@@ -349,7 +355,7 @@ class Study {
                     diagnosis_.first_batch_seconds, epoch));
   }
 
-  void rank() {
+  void sort_remedies() {
     // Stable: of equal gains, the change that changes_for() listed first stays first.
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.remedy.gain.middle > b.remedy.gain.middle;
@@ -374,9 +380,9 @@ class Study {
   LoaderOptions loader_options_ = options_.loader;
   const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const int64_t begun_ns_ = monotonic_ns();
-  OpenLoader as_it_is_;
+  OpenLoader baseline_;
   std::shared_ptr<const Source> with_versions_;  ///< opened with a cache, so it knows its versions
-  Observation base_;
+  Observation baseline_seen_;
   std::vector<double> rates_before_;            ///< rates of the reference, round by round
   double base_samples_ = 0, base_seconds_ = 0;  ///< of all windows of the pipeline as it is
   std::vector<Candidate> candidates_;
@@ -386,7 +392,7 @@ class Study {
 }  // namespace
 
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(check_studied(pipeline.description(), "diagnose()"));
+  FOREBAY_RETURN_IF_ERROR(check_supported(pipeline.description(), "diagnose()"));
   return Study(pipeline, options).run();
 }
 

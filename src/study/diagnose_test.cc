@@ -87,7 +87,7 @@ TEST(Diagnose, TheFirstRemedyIsMeasuredAgainOnALoaderOfItsOwn) {
   EXPECT_GT(found->verified->middle, 1.0);
 }
 
-TEST(Diagnose, AnEmptyDataSetIsTold) {
+TEST(Diagnose, AnEmptyDataSetIsAnError) {
   const Result<Diagnosis> found = diagnose(numbers(3).batch(4, {.last = "drop"}), {});
   EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
 }
@@ -100,13 +100,13 @@ TEST(Diagnose, AStopEndsIt) {
   EXPECT_EQ(diagnose(numbers(4096).batch(4), options).status().code(), Code::kCancelled);
 }
 
-TEST(Diagnose, WhatAFaceThrowsPasses) {
+TEST(Diagnose, ExceptionsOfPollPassThrough) {
   DiagnoseOptions options;
   options.poll = [] { throw std::runtime_error("interrupted"); };
   EXPECT_THROW((void)diagnose(numbers(4096).batch(4), options), std::runtime_error);
 }
 
-TEST(Trial, WhatAFaceDoesWithABatchIsDone) {
+TEST(Trial, HandsEachBatchOver) {
   auto loader = Loader::open(numbers(4096).batch(8));
   ASSERT_TRUE(loader.ok());
   TrialContext context;
@@ -143,7 +143,7 @@ TEST(Trial, ALoaderAtRestHasMadeAsMuchAsItMay) {
   auto loader = Loader::open(numbers(4096).map(slow).batch(8));
   ASSERT_TRUE(loader.ok());
   ASSERT_TRUE((*loader)->next().ok());
-  ASSERT_TRUE(let_rest(**loader, {}).ok());
+  ASSERT_TRUE(wait_until_idle(**loader, {}).ok());
   const double waited = (*loader)->stats().consumer_wait_seconds;
   ASSERT_TRUE((*loader)->next().ok());
   EXPECT_EQ((*loader)->stats().consumer_wait_seconds, waited);

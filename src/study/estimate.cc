@@ -21,26 +21,26 @@ Estimate with_bounds(double value, double off) { return {value, std::max(value -
 }  // namespace
 
 Estimate ratio_of(std::span<const Group> groups, double share) {
-  double of = 0, sum = 0;
+  double units = 0, sum = 0;
   for (const Group& group : groups) {
-    of += group.of;
+    units += group.units;
     sum += group.sum;
   }
   // Without observations there is no figure, and no division by 0.
-  if (of <= 0) return {};
+  if (units <= 0) return {};
   // A ratio of sums: in a mean of ratios, small groups at the end of an epoch would weigh as much
   // as others.
-  const double ratio = sum / of;
+  const double ratio = sum / units;
   if (groups.size() < 2) return {ratio};
   double squares = 0;
   // Deviation of each group from the value that its size predicts.
-  for (const Group& group : groups) squares += std::pow(group.sum - ratio * group.of, 2);
+  for (const Group& group : groups) squares += std::pow(group.sum - ratio * group.units, 2);
   const auto count = static_cast<double>(groups.size());
   // 1 - share is the finite population correction: once all samples are observed, there is no
   // error.
   const double variance = (1 - std::clamp(share, 0.0, 1.0)) * squares / (count - 1) / count;
   // Divided by the mean group size, since the deviations are of sums and the result is per unit.
-  return with_bounds(ratio, t_of(groups.size() - 1) * std::sqrt(variance) / (of / count));
+  return with_bounds(ratio, t_of(groups.size() - 1) * std::sqrt(variance) / (units / count));
 }
 
 Estimate mean_of(std::span<const double> values) {

@@ -16,7 +16,7 @@ TEST(Estimate, NothingSeenAndOneGroupHaveNoBounds) {
   EXPECT_FALSE(ratio_of(one).high.has_value());
 }
 
-TEST(Estimate, GroupsThatAgreeLeaveNothingOpen) {
+TEST(Estimate, EqualGroupsGiveAnIntervalOfWidthZero) {
   const std::vector<Group> groups = {{2, 6}, {4, 12}, {1, 3}};
   const Estimate ratio = ratio_of(groups);
   EXPECT_DOUBLE_EQ(ratio.value, 3);
@@ -24,14 +24,14 @@ TEST(Estimate, GroupsThatAgreeLeaveNothingOpen) {
   EXPECT_DOUBLE_EQ(*ratio.high, 3);
 }
 
-TEST(Estimate, WhatWasSeenOfAllCannotErr) {
+TEST(Estimate, ACompleteObservationHasNoError) {
   const std::vector<Group> groups = {{2, 6}, {4, 20}, {1, 1}};
   const Estimate of_all = ratio_of(groups, 1);
   EXPECT_DOUBLE_EQ(*of_all.low, of_all.value);
   EXPECT_LT(*ratio_of(groups, 0).low, *ratio_of(groups, 0.9).low) << "the more was seen, the surer";
 }
 
-TEST(Estimate, TheTruthLiesWithinInAsManyRunsAsSaid) {
+TEST(Estimate, TheConfidenceIntervalHasItsCoverage) {
   std::mt19937_64 random(5);
   std::lognormal_distribution<double> bytes(0, 0.5);
   const double truth = std::exp(0.125);
@@ -41,7 +41,7 @@ TEST(Estimate, TheTruthLiesWithinInAsManyRunsAsSaid) {
     std::vector<Group> groups;
     for (int i = 0; i < 8; ++i) {
       Group group{30 + static_cast<double>(random() % 9), 0};
-      for (int sample = 0; sample < static_cast<int>(group.of); ++sample) group.sum += bytes(random);
+      for (int sample = 0; sample < static_cast<int>(group.units); ++sample) group.sum += bytes(random);
       groups.push_back(group);
     }
     const Estimate ratio = ratio_of(groups);
@@ -51,7 +51,7 @@ TEST(Estimate, TheTruthLiesWithinInAsManyRunsAsSaid) {
   EXPECT_LE(within, kRuns * 98 / 100) << "bounds that are too wide say nothing";
 }
 
-TEST(Estimate, BoundsChangePlacesWhenTurned) {
+TEST(Estimate, TheInverseSwapsTheBounds) {
   const Estimate turned = inverse({4, 2, 8});
   EXPECT_DOUBLE_EQ(turned.value, 0.25);
   EXPECT_DOUBLE_EQ(*turned.low, 0.125);

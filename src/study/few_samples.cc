@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLookedAt = 100'000;  // most sizes that are looked at
+constexpr int64_t kLookedAt = 100'000;  // most sizes that are read
 constexpr int64_t kExchanged = 300;     // chunks that are considered as a replacement for another
 constexpr size_t kExchanges = 10;
 constexpr double kBalanced = 0.05, kMostBeyond = 4;
@@ -246,7 +246,7 @@ std::vector<int64_t> chunks_of_each_size(int64_t rows, const ChunkSource& source
 
 }  // namespace
 
-std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
+std::shared_ptr<const Source> subset_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies) {
   if (auto chunks = shared_as_chunks(source))
     return std::make_shared<ChosenChunks>(std::move(chunks), std::move(chosen), copies);
@@ -254,22 +254,22 @@ std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, st
                                          std::move(chosen), copies);
 }
 
-std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source, int64_t samples,
-                                           const Copies& copies) {
+std::shared_ptr<const Source> representative_subset(std::shared_ptr<const Source> source, int64_t samples,
+                                                    const Copies& copies) {
   const auto* chunks = source->as_chunks();
   std::vector<int64_t> ids =
       chunks != nullptr ? chunks_of_each_size(samples, *chunks) : samples_of_each_size(samples, *source);
-  return chosen_of(std::move(source), std::move(ids), copies);
+  return subset_of(std::move(source), std::move(ids), copies);
 }
 
-bool can_be_repeated(const OpSpec& source) {
+bool supports_subset(const OpSpec& source) {
   if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
   const auto* chunks = source.opened->as_chunks();
   if (source.opened->size() == 0 || !source.opened->identity(0)) return false;
   return source.opened->learned_versions() == nullptr && (chunks == nullptr || chunks->kept_rows() == nullptr);
 }
 
-Description over(const Description& description, std::shared_ptr<const Source> source) {
+Description with_source(const Description& description, std::shared_ptr<const Source> source) {
   OpSpec first = description.steps().front();
   first.opened = std::move(source);
   Description changed(std::move(first));

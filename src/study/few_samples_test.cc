@@ -28,9 +28,9 @@ std::shared_ptr<const Source> ten_numbers() {
   return *open_source(numbers(10).description().steps().front(), OpenSourceOptions());
 }
 
-TEST(FewSamples, AreThoseOfTheDataSetUnderNewNumbers) {
+TEST(FewSamples, HaveNewIdsOverTheSameData) {
   const auto all = ten_numbers();
-  const auto chosen = chosen_of(all, {2, 3, 9});
+  const auto chosen = subset_of(all, {2, 3, 9});
   EXPECT_EQ(chosen->size(), 3);
   EXPECT_EQ(chosen->version(), all->version());
   for (const auto& [number, id] : {std::pair<int64_t, int64_t>{0, 2}, {1, 3}, {2, 9}}) {
@@ -48,7 +48,7 @@ TEST(FewSamples, OfATableAreChunks) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto chosen = shared_as_chunks(chosen_of(all, {1, 3}));
+  const auto chosen = shared_as_chunks(subset_of(all, {1, 3}));
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->chunks(), 2);
   EXPECT_EQ(chosen->size(), 7);
@@ -66,7 +66,7 @@ TEST(FewSamples, OfATableAreChunks) {
 
 TEST(FewSamples, OfEqualSizesAreSpreadAndEachOfTheirCopiesIsAnother) {
   const auto all = ten_numbers();
-  const auto few = standing_for(all, 2, {.count = 3});
+  const auto few = representative_subset(all, 2, {.count = 3});
   ASSERT_EQ(few->size(), 6);
   std::set<std::string> identities;
   for (int64_t id = 0; id < few->size(); ++id) {
@@ -75,14 +75,14 @@ TEST(FewSamples, OfEqualSizesAreSpreadAndEachOfTheirCopiesIsAnother) {
   }
   EXPECT_EQ(identities.size(), 6u) << "a cache would keep copies once";
   EXPECT_EQ(few->identity(1), all->identity(5));
-  EXPECT_EQ(standing_for(all, 2, {.count = 3, .alike = true})->identity(3), all->identity(5))
+  EXPECT_EQ(representative_subset(all, 2, {.count = 3, .alike = true})->identity(3), all->identity(5))
       << "or once, where that is wanted";
-  EXPECT_EQ(standing_for(all, 1000)->size(), 10);
+  EXPECT_EQ(representative_subset(all, 1000)->size(), 10);
 }
 
 TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
   const auto all = ten_numbers();
-  const auto few = standing_for(all, 5, {.count = 2});
+  const auto few = representative_subset(all, 5, {.count = 2});
   ASSERT_TRUE(all->as_samples()->gathers(0));
   ASSERT_TRUE(few->as_samples()->gathers(0));
   const std::vector<int64_t> ids{9, 0, 6};
@@ -96,7 +96,7 @@ TEST(FewSamples, OfATableAreWholeChunks) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto few = shared_as_chunks(standing_for(all, 3, {.count = 2}));
+  const auto few = shared_as_chunks(representative_subset(all, 3, {.count = 2}));
   ASSERT_TRUE(few);
   EXPECT_EQ(few->chunks(), 4) << "a small one and a large one, twice";
   EXPECT_EQ(few->size(), 10);
@@ -150,7 +150,7 @@ TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
       return bytes / static_cast<double>(source.size());
     };
     for (const int64_t rows : {100, 200, 500}) {
-      const auto few = shared_as_chunks(standing_for(all, rows));
+      const auto few = shared_as_chunks(representative_subset(all, rows));
       EXPECT_GE(few->size(), rows);
       EXPECT_LE(few->size(), std::max<int64_t>(4 * rows, 800));
       EXPECT_NEAR(bytes_of(*few) / bytes_of(*all), 1, 0.1) << rows << " of " << all->size();
@@ -162,7 +162,7 @@ TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
 TEST(FewSamples, OfManySmallRowGroupsAreChosenInLittleTime) {
   std::vector<std::pair<int64_t, uint64_t>> chunks;
   for (int64_t i = 0; i < 20'000; ++i) chunks.emplace_back(1, i < 10'000 ? 1 : 1'000'000 + static_cast<uint64_t>(i));
-  const auto few = shared_as_chunks(standing_for(std::make_shared<OfChunks>(chunks), 4000));
+  const auto few = shared_as_chunks(representative_subset(std::make_shared<OfChunks>(chunks), 4000));
   EXPECT_GE(few->size(), 4000);
   EXPECT_LE(few->size(), 16'000);
 }
@@ -201,13 +201,13 @@ TEST(FewSamples, HaveTheMeanSizeOfAllHoweverSizesAreSpreadAndWhateverReturns) {
     if (in_order) std::ranges::sort(sizes);
     const auto all = std::make_shared<OfSizes>(sizes);
     for (const int64_t few : {20, 200, 2000})
-      EXPECT_NEAR(mean_size(*standing_for(all, few)) / mean_size(*all), 1, few < 100 ? 0.05 : 0.01) << few;
+      EXPECT_NEAR(mean_size(*representative_subset(all, few)) / mean_size(*all), 1, few < 100 ? 0.05 : 0.01) << few;
   }
 }
 
-TEST(FewSamples, OfMoreThanAreLookedAtComeFromAllOver) {
+TEST(FewSamples, OfALargeDataSetAreSpreadOverAllOfIt) {
   const auto all = std::make_shared<OfSizes>(std::vector<uint64_t>(1'000'000, 7));
-  const auto few = standing_for(all, 4);
+  const auto few = representative_subset(all, 4);
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(few->key(i), std::to_string(i * 250'000));
 }
 

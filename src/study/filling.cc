@@ -12,9 +12,9 @@ namespace forebay {
 
 namespace {
 
-constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries still being written
+constexpr auto kArrivalInterval = std::chrono::milliseconds(20);  // for entries still being written
 constexpr size_t kGroupsOfALongPass = 8;
-constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
+constexpr int kQuietChecks = 5, kMostArrivalChecks = 250;
 
 uint64_t entries_in(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
 uint64_t bytes_in(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
@@ -43,12 +43,12 @@ class Arrivals {
 };
 
 // Waits until no more entries arrive.
-Status let_be_written(Arrivals& arrivals, const TrialContext& context) {
-  for (int looks = 0, same = 0; looks < kMostArrivalLooks && same < kLeastArrivalLooks; ++looks) {
+Status wait_for_entries(Arrivals& arrivals, const TrialContext& context) {
+  for (int looks = 0, same = 0; looks < kMostArrivalChecks && same < kQuietChecks; ++looks) {
     const uint64_t before = entries_in(arrivals.seen());
     if (context.stop.stop_requested()) return cancelled("stopped");
     if (context.poll) context.poll();
-    std::this_thread::sleep_for(kArrivalLook);
+    std::this_thread::sleep_for(kArrivalInterval);
     arrivals.look();
     same = entries_in(arrivals.seen()) == before ? same + 1 : 0;
   }
@@ -60,8 +60,8 @@ Status let_be_written(Arrivals& arrivals, const TrialContext& context) {
 Estimate seconds_to_make(std::span<const Group> seen, double samples) {
   if (seen.size() < kGroupsOfALongPass) return times(ratio_of(seen), samples);
   Group before;
-  for (const Group& group : seen.first(seen.size() / 2)) before.of += group.of, before.sum += group.sum;
-  Estimate seconds = times(ratio_of(seen.subspan(seen.size() / 2)), std::max(samples - before.of, 0.0));
+  for (const Group& group : seen.first(seen.size() / 2)) before.units += group.units, before.sum += group.sum;
+  Estimate seconds = times(ratio_of(seen.subspan(seen.size() / 2)), std::max(samples - before.units, 0.0));
   for (std::optional<double>* bound : {&seconds.low, &seconds.high})
     if (*bound) **bound += before.sum;
   seconds.value += before.sum;
@@ -72,14 +72,14 @@ Result<Filling> fill_what_fits(Loader& loader, const TrialContext& context) {
   Filling filling;
   int64_t before_ns = monotonic_ns();
   Arrivals arrivals(loader, filling.bytes);
-  FOREBAY_RETURN_IF_ERROR(pass_an_epoch(loader, context, [&](const Batch& batch) {
+  FOREBAY_RETURN_IF_ERROR(pass_epoch(loader, context, [&](const Batch& batch) {
     const int64_t now_ns = monotonic_ns();
     filling.seconds.push_back(
         {static_cast<double>(batch.size() - batch.padding), static_cast<double>(now_ns - before_ns) * 1e-9});
     before_ns = now_ns;
     arrivals.look();
   }));
-  FOREBAY_RETURN_IF_ERROR(let_be_written(arrivals, context));
+  FOREBAY_RETURN_IF_ERROR(wait_for_entries(arrivals, context));
   const CacheStats& seen = arrivals.seen();
   filling.entries = entries_in(seen);
   filling.entry_bytes = bytes_in(seen);

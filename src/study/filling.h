@@ -23,7 +23,7 @@ struct Filling {
 /// for batches.
 Estimate seconds_to_make(std::span<const Group> seen, double samples);
 
-/// Passes an epoch of a loader with a cache, and waits for entries that other threads still write.
+/// Runs one epoch of a loader with a cache, and waits for entries that other threads still write.
 /// Errors: InvalidArgument if nothing is cached; those of next(); Cancelled.
 Result<Filling> fill_what_fits(Loader& loader, const TrialContext& context);
 /// The same for a cache that must hold all entries: OutOfBudget, with `most_bytes`, if they do not

@@ -14,7 +14,7 @@ std::vector<Group> batches(size_t count) {
   return seen;
 }
 
-TEST(Filling, WhatComesButOnceIsNotTakenForWhatEachSampleCosts) {
+TEST(Filling, OneTimeCostsAreNotExtrapolated) {
   const Estimate seconds = seconds_to_make(batches(20), 32'000);
   EXPECT_NEAR(seconds.value, 2010, 0.01);
   ASSERT_TRUE(seconds.low && seconds.high);
@@ -22,9 +22,9 @@ TEST(Filling, WhatComesButOnceIsNotTakenForWhatEachSampleCosts) {
   EXPECT_GE(*seconds.high, seconds.value);
 }
 
-TEST(Filling, OfAFewBatchesEachCounts) { EXPECT_NEAR(seconds_to_make(batches(5), 32'000).value, 4000, 0.01); }
+TEST(Filling, AllOfAFewBatchesCount) { EXPECT_NEAR(seconds_to_make(batches(5), 32'000).value, 4000, 0.01); }
 
-TEST(Filling, OfWhatWasMadeAsAWholeIsWhatItTook) { EXPECT_NEAR(seconds_to_make(batches(20), 640).value, 50, 0.01); }
+TEST(Filling, AFullPassIsNotExtrapolated) { EXPECT_NEAR(seconds_to_make(batches(20), 640).value, 50, 0.01); }
 
 }  // namespace
 }  // namespace forebay

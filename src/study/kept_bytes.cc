@@ -48,7 +48,7 @@ RowGroups row_groups_of(const Loader& loader) {
 
 }  // namespace
 
-double growth_from(const Loader& part, const Loader& all, uint64_t entries) {
+double cache_growth(const Loader& part, const Loader& all, uint64_t entries) {
   const auto kept = static_cast<double>(entries);
   if (part.row_groups().size() > 1) {
     const RowGroups some = row_groups_of(part);
@@ -60,7 +60,7 @@ double growth_from(const Loader& part, const Loader& all, uint64_t entries) {
 }
 
 Estimate bytes_of_all(const Filling& filling, const Loader& part, const Loader& all) {
-  const double growth = growth_from(part, all, filling.entries);
+  const double growth = cache_growth(part, all, filling.entries);
   const double bytes = static_cast<double>(filling.entry_bytes) * growth;
   if (growth <= 1) return {bytes, bytes, bytes};
   const Estimate an_entry = ratio_of(filling.bytes, 1 / growth);

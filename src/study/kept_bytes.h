@@ -13,7 +13,7 @@ namespace forebay {
 /// among column operators; `entries`, the number in the cache of `part` after an epoch, tells
 /// which. Row groups differ in size, so they count by the bytes of their columns, and only if a
 /// sample of them is chosen. Both loaders are prepared.
-double growth_from(const Loader& part, const Loader& all, uint64_t entries);
+double cache_growth(const Loader& part, const Loader& all, uint64_t entries);
 
 /// Estimates the bytes of a cache of all samples from an epoch over a part of them. The interval is
 /// that of the bytes per entry; it has width 0 if the part is everything.

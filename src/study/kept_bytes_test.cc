@@ -30,19 +30,19 @@ Filling filling(uint64_t entries, uint64_t an_entry) {
   return filling;
 }
 
-TEST(ReclaimableMemory, GrowWithTheSamplesThatAreChosen) {
+TEST(KeptBytes, GrowWithTheSamplesThatAreChosen) {
   const Pipeline all = numbers(1000, 4).batch(8);
   const auto whole = open(all);
   for (const int64_t part : {10, 100, 400, 1000})
-    EXPECT_DOUBLE_EQ(growth_from(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
+    EXPECT_DOUBLE_EQ(cache_growth(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
   // Equal entries are stored once, so the total bytes are extrapolated, not the bytes per entry.
   EXPECT_DOUBLE_EQ(bytes_of_all(filling(50, 20), *open_part(all, 100), *whole).value, 10'000);
   // A pipeline that chooses samples caches only those, of a part and of all.
   const Pipeline chosen = numbers(1000, 4).take(600).batch(8);
-  EXPECT_DOUBLE_EQ(growth_from(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
+  EXPECT_DOUBLE_EQ(cache_growth(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
 }
 
-TEST(ReclaimableMemory, OfEverythingAreExact) {
+TEST(KeptBytes, OfEverythingAreExact) {
   const auto whole = open(numbers(100, 4).batch(8));
   const Estimate bytes = bytes_of_all(filling(100, 20), *whole, *whole);
   EXPECT_EQ(bytes.value, 2000);
@@ -50,14 +50,14 @@ TEST(ReclaimableMemory, OfEverythingAreExact) {
   EXPECT_EQ(bytes.high, 2000);
 }
 
-TEST(ReclaimableMemory, HaveABudgetWithRoomForTheirError) {
+TEST(KeptBytes, HaveABudgetWithRoomForTheirError) {
   EXPECT_EQ(budget_for({1000, 1000, 1000}), 1050) << "exact";
   EXPECT_GE(budget_for({1000, 990, 1010}), 1150) << "an estimate errs by more than its interval at times";
   EXPECT_GE(budget_for({1000, 200, 1800}), 1800);
   EXPECT_GE(budget_for({1000}), 1500) << "nothing is known of its error";
 }
 
-TEST(ReclaimableMemory, OnADiskHaveABudgetThatHoldsAllOfThem) {
+TEST(KeptBytes, OnADiskHaveABudgetThatHoldsAllOfThem) {
   for (const auto& [count, wide] : {std::pair<int64_t, int64_t>{3, 1}, {500, 1}, {500, 100}, {20'000, 1}}) {
     const auto folder = WorkingFolder::make();
     const auto filled = [&](uint64_t budget, const char* name) {

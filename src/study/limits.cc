@@ -29,8 +29,8 @@ WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
           .interpreter = b.interpreter - a.interpreter};
 }
 
-// Total time of compute threads, busy or idle.
-double had(const ThreadStats& time) {
+// Sum of the time of all compute threads, busy or idle.
+double thread_seconds(const ThreadStats& time) {
   return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
 }
 
@@ -51,8 +51,10 @@ std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after
   return most;
 }
 
-double ran(const Observation& seen) { return seen.cores_after.ran - seen.cores_before.ran; }
-double ready(const Observation& seen) { return ran(seen) + seen.cores_after.waited - seen.cores_before.waited; }
+double running_seconds(const Observation& seen) { return seen.cores_after.ran - seen.cores_before.ran; }
+double runnable_seconds(const Observation& seen) {
+  return running_seconds(seen) + seen.cores_after.waited - seen.cores_before.waited;
+}
 
 // Whether busy threads lack cores. They may also wait for a lock, for a mapped file, or in an
 // operator that sleeps, which more cores would not change. With more threads than cores, threads
@@ -64,7 +66,8 @@ bool lacks_cores(const Observation& seen) {
   const double at_best = std::min(1.0, static_cast<double>(usable_cores()) / std::max(seen.after.threads, 1));
   // Requires that they were mostly ready to run: otherwise they waited for a lock or a file, not
   // for a core.
-  return ready(seen) >= worked / 2 && ran(seen) < kHadNoCore * at_best * ready(seen);
+  return runnable_seconds(seen) >= worked / 2 &&
+         running_seconds(seen) < kLeastCoreShare * at_best * runnable_seconds(seen);
 }
 
 // Whether reads are the limit although the wait ends in compute: threads have time, and work on
@@ -72,11 +75,11 @@ bool lacks_cores(const Observation& seen) {
 bool waits_for_reads(const Observation& seen) {
   if (seen.after.stores.empty() || seen.before.stores.empty()) return false;
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
-  const double all = had(is) - had(was);
+  const double all = thread_seconds(is) - thread_seconds(was);
   const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
   if (all <= 0 || elapsed <= 0 || seen.after.requests <= 0) return false;
-  const double under_way = (seen.after.stores.front().seconds - seen.before.stores.front().seconds) / elapsed;
-  return is.idle - was.idle > kThreadsHaveTime * all && under_way > kAllUnderWay * seen.after.requests;
+  const double in_flight = (seen.after.stores.front().seconds - seen.before.stores.front().seconds) / elapsed;
+  return is.idle - was.idle > kIdleShare * all && in_flight > kRequestShare * seen.after.requests;
 }
 
 std::string storage_sentence(double share, const Observation& seen) {
@@ -99,7 +102,7 @@ std::string storage_sentence(double share, const Observation& seen) {
 std::string compute_sentence(double share, const Observation& seen) {
   const auto [name, part] = busiest(seen.before, seen.after);
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
-  const double all = had(is) - had(was);
+  const double all = thread_seconds(is) - thread_seconds(was);
   std::string text = fmt::format(
       "compute: for {:.0f} % of the time the consumer waited for {} compute thread{}, at work {:.0f} % of it",
       percent(share), seen.after.threads, seen.after.threads == 1 ? "" : "s",
@@ -112,7 +115,7 @@ std::string cores_sentence(double share, const Observation& seen) {
   return fmt::format(
       "cores: for {:.0f} % of the time the consumer waited for compute threads, which had a core for {:.0f} % of the "
       "time that they were ready to run; other programs, or a quota of CPU time, take the rest",
-      percent(share), percent(ran(seen) / ready(seen)));
+      percent(share), percent(running_seconds(seen) / runnable_seconds(seen)));
 }
 
 std::string user_code_sentence(double share, const Observation& seen) {
@@ -164,7 +167,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
   const double elapsed = std::max(seen.after.elapsed_seconds - seen.before.elapsed_seconds, 1e-9);
   const double waited = (seen.after.consumer_wait_seconds - seen.before.consumer_wait_seconds) / elapsed;
   Limiter limiter{Limit::kTrainer, waited, {}};
-  if (waited >= kHardlyWaits) {
+  if (waited >= kNegligibleWait) {
     const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
     // If the engine holds back request slots because the store serves no more, the store is the
     // limit.

@@ -78,7 +78,7 @@ TEST(Limits, ComputeNamesTheOperatorThatTookMostSinceTheFirstLook) {
   EXPECT_NE(sentence.find("at work 75 %"), std::string::npos) << sentence;
 }
 
-TEST(Limits, WorkThatEachReadIsFollowedByIsNoLimitWhileThreadsHaveTime) {
+TEST(Limits, ReadsAreTheLimitWhileThreadsAreIdle) {
   Observation seen = ten_seconds({.storage = 2, .compute = 6});
   seen.after.threads = 2, seen.after.requests = 4;
   seen.after.thread_time = {.rows = 9, .idle = 11};
@@ -105,7 +105,7 @@ TEST(Limits, ALockOfTheInterpreterIsTheUsersCode) {
   EXPECT_EQ(without.sentence.find("lock"), std::string::npos) << without.sentence;
 }
 
-TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {
+TEST(Limits, CoresAreTheLimitIfThreadsAreRunnableWithoutOne) {
   Observation seen = ten_seconds({.compute = 9});
   seen.after.threads = 1;
   seen.before.thread_time = {.rows = 3, .row_groups = 1, .engine = 5};
@@ -128,7 +128,7 @@ TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {
   EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "a kernel that does not say";
 }
 
-TEST(Limits, WhoWaitsForSomethingElseDoesNotLackCores) {
+TEST(Limits, BlockedThreadsDoNotLackCores) {
   Observation seen = ten_seconds({.storage = 9});
   seen.after.threads = 1;
   seen.after.thread_time.rows = 1;

@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// Measurements of a loader that ran for a while.
+/// Measurements of a loader over some windows of time (observe()).
 struct Observation {
   std::vector<double> rates;           ///< samples per second of each window
   double samples = 0, seconds = 0;     ///< totals of all windows

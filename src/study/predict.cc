@@ -51,7 +51,7 @@ Result<Profile> predict(const Profile& profile, const Elsewhere& where) {
   // By default, as many cores as the measured run could use, which is its number of threads.
   const int cores = where.cores.value_or(profile.threads);
   const auto size = static_cast<double>(profile.size);
-  const auto rate_of = [&](const SampleCost& cost) { return 1 / seconds_between(cost, cores, where); };
+  const auto rate_of = [&](const SampleCost& cost) { return 1 / seconds_per_sample(cost, cores, where); };
   const Strategy& unchanged = *profile.unchanged();
   // The rate for the part that does not fit is a prediction, too.
   const Estimate without = in_place_of(unchanged.rate, rate_of(unchanged.kept));
@@ -61,7 +61,7 @@ Result<Profile> predict(const Profile& profile, const Elsewhere& where) {
     strategy.rate = strategy.fits < 1 ? mixed_rate(strategy.fits, kept, without) : kept;
   }
   // Another strategy may be best on another machine, so all are ranked anew.
-  judge(there.strategies, there.weights, there.size);
+  rank_strategies(there.strategies, there.weights, there.size);
   return there;
 }
 

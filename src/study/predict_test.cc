@@ -45,14 +45,14 @@ TEST(Predict, AStoreFarAwaySlowsOnlyWhatReadsIt) {
   EXPECT_DOUBLE_EQ(there->strategies[0].preparation_seconds.value, 100);
 }
 
-TEST(Predict, WhereAPartFitsTheRestIsMadeAsThere) {
+TEST(Predict, APartThatDoesNotFitHasTheRateWithoutACache) {
   Profile half = measured();
   half.strategies[0].fits = 0.5;
   const Result<Profile> there = predict(half, {.bytes_per_second = 1e6});
   EXPECT_NEAR(there->strategies[0].rate.value, 1 / (0.5 / 2000 + 0.5 / 10), 1e-9);
 }
 
-TEST(Predict, WhatIsNotSaidStaysAsItWas) {
+TEST(Predict, UnspecifiedFiguresAreUnchanged) {
   const Result<Profile> there = predict(measured(), {});
   EXPECT_DOUBLE_EQ(there->strategies[0].rate.value, 2000);
   EXPECT_DOUBLE_EQ(there->unchanged()->rate.value, 200);

@@ -51,6 +51,8 @@ constexpr double kSlowBatch = 0.05;   // seconds; turns with slower batches woul
 
 using OpenLoader = std::shared_ptr<Loader>;
 
+// One profile: run() tries the strategies one after another and fills in the result. Used by one
+// thread.
 class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
@@ -61,7 +63,7 @@ class Profiling {
   }
 
   Result<Profile> run() {
-    FOREBAY_RETURN_IF_ERROR(look_at_it_unchanged());
+    FOREBAY_RETURN_IF_ERROR(measure_baseline());
     std::vector<Strategy> strategies = strategies_for(plain_.description, options_.files != nullptr);
     if (strategies.empty()) profile_.others.emplace_back("keeping anything: there is no place where a cache may stand");
     if (std::string missing = missing_version(plain_.description); !missing.empty())
@@ -71,23 +73,23 @@ class Profiling {
       if (seconds() > options_.budget_seconds) {
         profile_.others.push_back(strategy.name + ": not tried, the time was over");
       } else {
-        FOREBAY_RETURN_IF_ERROR(try_out(std::move(strategy)));
+        FOREBAY_RETURN_IF_ERROR(try_strategy(std::move(strategy)));
       }
     }
-    FOREBAY_RETURN_IF_ERROR(compare_the_fastest());
-    take_scale();
-    judge(profile_.strategies, profile_.weights, profile_.size);
-    FOREBAY_RETURN_IF_ERROR(measure_the_best());
+    FOREBAY_RETURN_IF_ERROR(compare_fastest());
+    rescale_to_baseline();
+    rank_strategies(profile_.strategies, profile_.weights, profile_.size);
+    FOREBAY_RETURN_IF_ERROR(verify_best());
     profile_.seconds = seconds();
     return std::move(profile_);
   }
 
  private:
-  // Measures the pipeline over all samples, as the user has it now.
-  Status look_at_it_unchanged() {
-    FOREBAY_ASSIGN(as_it_is_, open(plain_));
-    FOREBAY_ASSIGN(const Observation seen, observe(*as_it_is_, context_, kUnchanged));
-    profile_.size = as_it_is_->size();
+  // Measures the pipeline without caches over all samples.
+  Status measure_baseline() {
+    FOREBAY_ASSIGN(baseline_, open(plain_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kUnchanged));
+    profile_.size = baseline_->size();
     unchanged_.name = "nothing kept";
     unchanged_.rate = mean_of(seen.rates);
     unchanged_.preparation_seconds = times(inverse(unchanged_.rate), static_cast<double>(profile_.size));
@@ -104,13 +106,13 @@ class Profiling {
   void choose_samples(size_t strategies) {
     const int64_t batch = std::max<int64_t>(batch_size(plain_.description), 1);
     const int64_t wanted = options_.samples.value_or(std::max(kLeastSamples, profile_.size / kOneIn));
-    in_time_ = options_.budget_seconds * kFilling * unchanged_.rate.value /
-               static_cast<double>(std::max<size_t>(strategies, 1));
+    affordable_samples_ = options_.budget_seconds * kFilling * unchanged_.rate.value /
+                          static_cast<double>(std::max<size_t>(strategies, 1));
     int64_t samples = wanted;
-    if (!options_.samples && static_cast<double>(profile_.size) <= kWhole * in_time_) {
+    if (!options_.samples && static_cast<double>(profile_.size) <= kWhole * affordable_samples_) {
       samples = profile_.size;  // no extrapolation is needed
-    } else if (!options_.samples && static_cast<double>(wanted) > in_time_) {
-      samples = static_cast<int64_t>(in_time_);
+    } else if (!options_.samples && static_cast<double>(wanted) > affordable_samples_) {
+      samples = static_cast<int64_t>(affordable_samples_);
       profile_.others.push_back(fmt::format("{} samples, as many as were wanted: {} are made in the time that there is",
                                             wanted, std::max(samples, kLeastTrialBatches * batch)));
     }
@@ -120,7 +122,7 @@ class Profiling {
   // Returns the number of source samples of which `profile_.samples` pass the filters. A take()
   // yields its own number, however many the source has.
   int64_t samples_of_source() const {
-    const OpSpec source = as_it_is_->opened().description().steps().front();
+    const OpSpec source = baseline_->opened().description().steps().front();
     if (source.opened == nullptr || find_step(plain_.description, OpEffect::kTaking) != nullptr)
       return profile_.samples;
     const double left =
@@ -129,9 +131,9 @@ class Profiling {
   }
 
   // Reports a strategy that cannot be run, and continues with the others.
-  Status try_out(Strategy strategy) {
+  Status try_strategy(Strategy strategy) {
     const std::string name = strategy.name;
-    Result<Strategy> tried = measured(std::move(strategy));
+    Result<Strategy> tried = measure_strategy(std::move(strategy));
     if (tried.status().code() == Code::kCancelled) return tried.status();
     if (tried.ok()) {
       profile_.strategies.push_back(std::move(*tried));
@@ -141,31 +143,31 @@ class Profiling {
     return {};
   }
 
-  Result<Strategy> measured(Strategy strategy) {
-    if (strategy.tier == StrategyTier::kFiles) return measured_as_files(std::move(strategy));
+  Result<Strategy> measure_strategy(Strategy strategy) {
+    if (strategy.tier == StrategyTier::kFiles) return try_files_strategy(std::move(strategy));
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
     FOREBAY_ASSIGN(WorkingFolder folder, WorkingFolder::make());
     FOREBAY_ASSIGN(OpenLoader loader, open_over_few(strategy, folder.path()));
     FOREBAY_ASSIGN(Filling filling, fill(*loader, context_, kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
-    strategy.bytes = bytes_of_all(filling, *loader, *as_it_is_);
-    strategy.entries = growth_from(*loader, *as_it_is_, filling.entries) * static_cast<double>(filling.entries);
+    strategy.bytes = bytes_of_all(filling, *loader, *baseline_);
+    strategy.entries = cache_growth(*loader, *baseline_, filling.entries) * static_cast<double>(filling.entries);
     if (const int64_t copies = copies_of(strategy); copies > 1) {
       // A folder of its own, so that all copies are made: more samples give a better estimate of
       // the time.
-      auto few = standing_for(with_versions_, samples_of_source(), {.count = copies});
-      FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
+      auto few = representative_subset(with_versions_, samples_of_source(), {.count = copies});
+      FOREBAY_ASSIGN(loader, open(for_trial(with_source(plain_.description, std::move(few)), strategy, std::nullopt,
                                             kTrialBytes, folder.path() + "/copies")));
       FOREBAY_ASSIGN(filling, fill(*loader, context_, kTrialBytes));
     }
     strategy.preparation_seconds = seconds_to_make(filling.seconds, size);
     strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
-    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
-    leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
+    FOREBAY_RETURN_IF_ERROR(measure_filled(strategy, *loader));
+    limit_to_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
     Changed changed = as_written(plain_.description, strategy);
     strategy.pipeline = pipeline_of(changed);
-    strategy.steps = behind_plain(changed.steps);
-    keep_open(strategy, std::move(loader), std::move(folder));
+    strategy.steps = steps_from_original(changed.steps);
+    add_contender(strategy, std::move(loader), std::move(folder));
     return strategy;
   }
 
@@ -176,10 +178,10 @@ class Profiling {
       FOREBAY_ASSIGN(OpenLoader loader,
                      open(for_trial(plain_.description, strategy, samples_of_source(), kTrialBytes, folder)));
       const OpSpec source = loader->opened().description().steps().front();
-      if (!can_be_repeated(source)) return loader;
+      if (!supports_subset(source)) return loader;
       with_versions_ = source.opened;
     }
-    const Description few = over(plain_.description, standing_for(with_versions_, samples_of_source()));
+    const Description few = with_source(plain_.description, representative_subset(with_versions_, samples_of_source()));
     return open(for_trial(few, strategy, std::nullopt, kTrialBytes, folder));
   }
 
@@ -187,32 +189,33 @@ class Profiling {
   // start and the end of a run also weigh much in a short one. Copies of samples are as good as
   // other samples.
   int64_t copies_of(const Strategy& strategy) {
-    int64_t& copies = copies_behind_[*strategy.behind];
+    int64_t& copies = copies_by_step_[*strategy.behind];
     copies = 1;
     if (!with_versions_) return copies;
     // For a table these are whole row groups. They are made once more, in addition to those tried
     // before.
     const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
     const double left = tried / static_cast<double>(samples_of_source());
-    const double few = left * static_cast<double>(standing_for(with_versions_, samples_of_source())->size());
+    const double few = left * static_cast<double>(representative_subset(with_versions_, samples_of_source())->size());
     const double a_sample = std::max(strategy.bytes.value, 1.0) / size;
     const double enough = std::max(kEnoughBytes / a_sample, kEnoughCopies * few);
-    const double most = std::min({size, in_time_ - tried, kMostOfTrial * static_cast<double>(kTrialBytes) / a_sample});
+    const double most =
+        std::min({size, affordable_samples_ - tried, kMostOfTrial * static_cast<double>(kTrialBytes) / a_sample});
     return copies = std::max<int64_t>(static_cast<int64_t>(std::min(enough, most) / few), 1);
   }
 
-  Status look_at_it_kept(Strategy& strategy, Loader& loader, const TrialLength& turn = kTurn) {
+  Status measure_filled(Strategy& strategy, Loader& loader, const TrialLength& turn = kTurn) {
     const Ledger before = loader.stats();
-    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(loader, turn));
+    FOREBAY_ASSIGN(strategy.rate, rate_when_filled(loader, turn));
     strategy.kept = cost_between(before, loader.stats(), strategy.rate.value);
     return {};
   }
 
-  void keep_open(const Strategy& strategy, OpenLoader loader, WorkingFolder folder) {
+  void add_contender(const Strategy& strategy, OpenLoader loader, WorkingFolder folder) {
     // A trial has space for everything, so it does not show a cache that holds only a part.
     if (strategy.fits < 1) return;
     const double share =
-        static_cast<double>(profile_.samples * copies_behind_[*strategy.behind]) / static_cast<double>(profile_.size);
+        static_cast<double>(profile_.samples * copies_by_step_[*strategy.behind]) / static_cast<double>(profile_.size);
     contenders_.add({strategy.name, strategy.rate.value, strategy.bytes.value * std::min(share, 1.0), std::move(folder),
                      std::move(loader)});
   }
@@ -221,11 +224,11 @@ class Profiling {
   // measurement.
   static void correct_rate(Strategy& strategy, double factor) {
     strategy.rate = times(strategy.rate, factor);
-    strategy.kept = at_pace(strategy.kept, factor);
+    strategy.kept = scaled_cost(strategy.kept, factor);
   }
 
-  Status compare_the_fastest() {
-    const auto rates = contenders_.compared(
+  Status compare_fastest() {
+    const auto rates = contenders_.compare(
         context_, [this] { return !slow_batches() && seconds() < options_.budget_seconds + kOvertimeSeconds; });
     if (rates.status().code() == Code::kCancelled) return rates.status();
     if (!rates.ok())
@@ -241,15 +244,15 @@ class Profiling {
   // Figures of a trial are extrapolated from a part of the samples. So the best strategy is run
   // once as it is handed over before it is called best. If it disappoints, it is ranked anew, and
   // the next one is run.
-  Status measure_the_best() {
+  Status verify_best() {
     // Loaders of a process that cache the same content share the cache, and so would share a
     // trial's budget.
-    contenders_.end();
+    contenders_.clear();
     std::set<std::string> looked_at;
     while (true) {
       const Strategy& best = profile_.strategies.front();
       if (best.tier == StrategyTier::kFiles || !looked_at.insert(best.name).second) return {};
-      if (best.tier == StrategyTier::kNothing) return look_at_it_unchanged_again();
+      if (best.tier == StrategyTier::kNothing) return remeasure_baseline();
       const double end = options_.budget_seconds + kOvertimeSeconds;
       if (looked_at.size() > kMostMeasured || seconds() + best.preparation_seconds.value > end) {
         profile_.others.push_back(
@@ -257,34 +260,34 @@ class Profiling {
                         best.name, best.preparation_seconds.value));
         return {};
       }
-      FOREBAY_RETURN_IF_ERROR(measure(profile_.strategies.front()));
-      judge(profile_.strategies, profile_.weights, profile_.size);
+      FOREBAY_RETURN_IF_ERROR(verify(profile_.strategies.front()));
+      rank_strategies(profile_.strategies, profile_.weights, profile_.size);
     }
   }
 
-  Status look_at_it_unchanged_again() {
-    FOREBAY_RETURN_IF_ERROR(let_rest(*as_it_is_, context_));
-    FOREBAY_ASSIGN(const Observation seen, observe(*as_it_is_, context_, kUnchanged));
-    as_it_is_rates_ = seen.rates;
-    take_scale();
+  Status remeasure_baseline() {
+    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, context_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kUnchanged));
+    baseline_rates_ = seen.rates;
+    rescale_to_baseline();
     return {};
   }
 
-  Status measure(Strategy& strategy) {
-    const Status status = measured_as_handed_over(strategy);
+  Status verify(Strategy& strategy) {
+    const Status status = measure_as_written(strategy);
     if (status.ok() || status.code() == Code::kCancelled) return status;
     profile_.others.push_back(
         fmt::format("{}: could not be measured as it is handed over: {}", strategy.name, status.message()));
     return {};
   }
 
-  Status measured_as_handed_over(Strategy& strategy) {
+  Status measure_as_written(Strategy& strategy) {
     for (bool again = true;;) {
       FOREBAY_ASSIGN(const WorkingFolder folder, WorkingFolder::make());
       FOREBAY_ASSIGN(const OpenLoader loader, open(as_written(plain_.description, strategy, folder.path())));
       FOREBAY_ASSIGN(const Filling filling, fill_what_fits(*loader, context_));
       if (std::exchange(again, false) && filling.declined > 0 && strategy.fits == 1 && filling.entries > 0) {
-        make_room(strategy, filling);
+        enlarge_budget(strategy, filling);
         continue;
       }
       if (filling.declined == 0 && loader->world_size() == 1) {
@@ -292,38 +295,38 @@ class Profiling {
         strategy.bytes = {bytes, bytes, bytes};
         strategy.entries = static_cast<double>(filling.entries);
       }
-      return take_measured_rate(strategy, *loader);
+      return measure_final_rate(strategy, *loader);
     }
   }
 
   // Assumes that declined entries are as large as the cached ones.
-  void make_room(Strategy& strategy, const Filling& filling) {
+  void enlarge_budget(Strategy& strategy, const Filling& filling) {
     const auto kept = static_cast<double>(filling.entries), all = kept + static_cast<double>(filling.declined);
     strategy.bytes = {static_cast<double>(filling.entry_bytes) * all / kept};
     strategy.entries = all;
     Changed changed = as_written(plain_.description, strategy);
     strategy.pipeline = pipeline_of(changed);
-    strategy.steps = behind_plain(changed.steps);
+    strategy.steps = steps_from_original(changed.steps);
   }
 
-  Status take_measured_rate(Strategy& strategy, Loader& loader) {
+  Status measure_final_rate(Strategy& strategy, Loader& loader) {
     const double stated = strategy.rate.value;
-    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, loader, kFinalTurn));
+    FOREBAY_RETURN_IF_ERROR(measure_filled(strategy, loader, kFinalTurn));
     if (strategy.rate.value < kDisappoints * stated)
       profile_.others.push_back(fmt::format(
           "{}: {:.0f} samples/s over a part of the samples, and {:.0f} when it was run as it is handed over",
           strategy.name, stated, strategy.rate.value));
-    take_scale();
+    rescale_to_baseline();
     return {};
   }
 
   // The speed of machines varies, so rates are on the scale of the unchanged pipeline: of all its
   // measurements since the last scale. The final scale is from the turns in which the best strategy
   // ran as handed over, so its rate in the answer is the rate that it had there.
-  void take_scale() {
+  void rescale_to_baseline() {
     Strategy& unchanged = *std::ranges::find(profile_.strategies, StrategyTier::kNothing, &Strategy::tier);
-    if (!as_it_is_rates_.empty()) {
-      const Estimate rate = mean_of(std::exchange(as_it_is_rates_, {}));
+    if (!baseline_rates_.empty()) {
+      const Estimate rate = mean_of(std::exchange(baseline_rates_, {}));
       const double factor = rate.value / unchanged.rate.value;
       for (Strategy& strategy : profile_.strategies) correct_rate(strategy, factor);
       unchanged.rate = rate;
@@ -338,39 +341,39 @@ class Profiling {
         strategy.preparation_seconds = unchanged.preparation_seconds;
   }
 
-  Result<Strategy> measured_as_files(Strategy strategy) {
+  Result<Strategy> try_files_strategy(Strategy strategy) {
     FOREBAY_ASSIGN(WorkingFolder folder, WorkingFolder::make());
     ProfileOptions options = options_;
     if (const OpenChanged& whole = options_.open_whole ? options_.open_whole : options_.open)
       options.open = [this, &whole](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {
-        return whole(pipeline, with, behind_plain(steps));
+        return whole(pipeline, with, steps_from_original(steps));
       };
     const Pipeline plain = pipeline_of(plain_);
     const double left = std::max(options_.budget_seconds - seconds(), 1.0);
     FOREBAY_ASSIGN(const TriedFiles tried,
                    options_.files({.pipeline = plain,
-                                   .as_it_is = *as_it_is_,
+                                   .as_it_is = *baseline_,
                                    .behind = *strategy.behind,
                                    .samples = samples_of_source(),
-                                   .copies = copies_behind_.try_emplace(*strategy.behind, 1).first->second,
+                                   .copies = copies_by_step_.try_emplace(*strategy.behind, 1).first->second,
                                    .folder = folder.path() + "/files",
                                    .most_samples = left * unchanged_.rate.value,
                                    .most_bytes = static_cast<double>(kTrialBytes),
                                    .options = options}));
-    take_files(strategy, tried);
+    extrapolate_files(strategy, tried);
     // Files that do not fit in part are useless.
     if (strategy.bytes.value > tried.room)
       return out_of_budget("there is not so much room for its files", static_cast<uint64_t>(strategy.bytes.value));
     FOREBAY_ASSIGN(OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
-    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
-    if (!tried.in_store) strategy.kept = from_a_disk(strategy.kept);
-    keep_open(strategy, std::move(loader), std::move(folder));
+    FOREBAY_RETURN_IF_ERROR(measure_filled(strategy, *loader));
+    if (!tried.in_store) strategy.kept = as_disk_cost(strategy.kept);
+    add_contender(strategy, std::move(loader), std::move(folder));
     return strategy;
   }
 
   // Files on a local disk have the cost of a cache on disk, without the latency of the data set's
   // store.
-  static SampleCost from_a_disk(SampleCost cost) {
+  static SampleCost as_disk_cost(SampleCost cost) {
     cost.other_seconds += std::exchange(cost.store_seconds, 0);
     cost.stored_bytes = cost.stored_reads = 0;
     return cost;
@@ -383,7 +386,7 @@ class Profiling {
   }
 
   // Extrapolates from the files of some samples to those of all.
-  void take_files(Strategy& strategy, const TriedFiles& tried) const {
+  void extrapolate_files(Strategy& strategy, const TriedFiles& tried) const {
     std::vector<Group> bytes;
     double samples = 0;
     for (const TriedFiles::Part& part : tried.parts) {
@@ -395,7 +398,7 @@ class Profiling {
     strategy.bytes = times(ratio_of(bytes, samples / size), size);
     const Estimate* in_memory = bytes_in_memory(*strategy.behind);
     // Parts with copies of the same samples are alike, and do not show how samples differ.
-    if (in_memory != nullptr && copies_behind_.at(*strategy.behind) > 1)
+    if (in_memory != nullptr && copies_by_step_.at(*strategy.behind) > 1)
       strategy.bytes = times(*in_memory, strategy.bytes.value / in_memory->value);
     const double a_sample = 1 / std::max(samples, 1.0);
     // The samples of one part are made while another is written, so single parts do not show the
@@ -405,14 +408,14 @@ class Profiling {
     strategy.preparing =
         cost_of_work(tried.cpu_seconds * a_sample, samples / tried.seconds, profile_.threads, unchanged_.preparing);
     strategy.pipeline = tried.answer;
-    strategy.steps = behind_plain(tried.steps);
+    strategy.steps = steps_from_original(tried.steps);
     strategy.command = tried.command;
   }
 
   bool slow_batches() const { return batch_size(plain_.description) >= kSlowBatch * unchanged_.rate.value; }
   // The speed of machines varies, so the strategy runs in turns with the unchanged pipeline, and
   // the ratio counts.
-  Result<Estimate> rate_once_kept(Loader& loader, const TrialLength& turn_length) {
+  Result<Estimate> rate_when_filled(Loader& loader, const TrialLength& turn_length) {
     // A turn is a quarter of a second. If batches are slower, the unchanged pipeline would take all
     // the time.
     if (slow_batches()) {
@@ -424,12 +427,12 @@ class Profiling {
       double kept = 0, as_it_is = 0;
       // The order alternates, as in diagnose(), so that drift and warm caches affect both alike.
       for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
-        FOREBAY_RETURN_IF_ERROR(let_rest(with ? *as_it_is_ : loader, context_));
-        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, turn_length));
+        FOREBAY_RETURN_IF_ERROR(wait_until_idle(with ? *baseline_ : loader, context_));
+        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *baseline_, context_, turn_length));
         (with ? kept : as_it_is) = seen.rates.front();
       }
       turns.push_back({as_it_is, kept});
-      as_it_is_rates_.push_back(as_it_is);
+      baseline_rates_.push_back(as_it_is);
     }
     // A ratio of sums: the mean of ratios is too high if the machine's speed varies. It is put on
     // the scale of the one long measurement of the unchanged pipeline, so that all strategies are
@@ -453,7 +456,7 @@ class Profiling {
 
   // Returns the places of the original steps, given the places of the steps of the pipeline without
   // caches.
-  ChangedSteps behind_plain(const ChangedSteps& steps) const {
+  ChangedSteps steps_from_original(const ChangedSteps& steps) const {
     ChangedSteps both;
     // Composes two moves: original to plain, plain to changed.
     for (const size_t position : plain_.steps.places) both.places.push_back(steps.places[position]);
@@ -469,7 +472,7 @@ class Profiling {
     const Pipeline pipeline = pipeline_of(changed);
     const bool plain = &changed == &plain_;
     if (options_.open)
-      return options_.open(pipeline, loader_options_, plain ? plain_.steps : behind_plain(changed.steps));
+      return options_.open(pipeline, loader_options_, plain ? plain_.steps : steps_from_original(changed.steps));
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, loader_options_));
     return OpenLoader(std::move(loader));
   }
@@ -481,12 +484,12 @@ class Profiling {
   const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const Changed plain_;
   const int64_t begun_ns_ = monotonic_ns();
-  OpenLoader as_it_is_;
+  OpenLoader baseline_;
   Strategy unchanged_;
-  std::vector<double> as_it_is_rates_;           ///< of `as_it_is_`, since the last take_scale()
-  double in_time_ = 0;                           ///< samples that may be made for a strategy
+  std::vector<double> baseline_rates_;           ///< of `baseline_`, since the last rescale_to_baseline()
+  double affordable_samples_ = 0;                ///< samples that may be made for a strategy
   std::shared_ptr<const Source> with_versions_;  ///< all samples; null if a part cannot be chosen
-  std::map<size_t, int64_t> copies_behind_;      ///< copies of each sample, by the cache's step
+  std::map<size_t, int64_t> copies_by_step_;     ///< copies of each sample, by the cache's step
   Contenders contenders_;
   Profile profile_;
 };
@@ -500,7 +503,7 @@ const Strategy* Profile::unchanged() const {
 }
 
 Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(check_studied(pipeline.description(), "profile()"));
+  FOREBAY_RETURN_IF_ERROR(check_supported(pipeline.description(), "profile()"));
   return Profiling(pipeline, options).run();
 }
 

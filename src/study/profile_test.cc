@@ -124,7 +124,7 @@ TEST(Profile, WhatIsKeptAlreadyIsLeftOut) {
   EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
 }
 
-TEST(Profile, AStopEndsItAndWhatAFaceThrowsPasses) {
+TEST(Profile, AStopEndsItAndExceptionsOfPollPassThrough) {
   std::stop_source stop;
   ProfileOptions options;
   options.stop = stop.get_token();
@@ -135,7 +135,7 @@ TEST(Profile, AStopEndsItAndWhatAFaceThrowsPasses) {
   EXPECT_THROW((void)profile(numbers(4096, 256).batch(4), throwing), std::runtime_error);
 }
 
-TEST(Profile, AnEmptyDataSetIsTold) {
+TEST(Profile, AnEmptyDataSetIsAnError) {
   EXPECT_EQ(profile(numbers(3, 256).batch(4, {.last = "drop"}), {}).status().code(), Code::kInvalidArgument);
 }
 

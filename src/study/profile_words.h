@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// Words for a strategy, which the text and the page share.
+// Texts about strategies, which profile_text.cc and the page share.
+
 std::string rate_text(const Strategy& strategy);  ///< "1156 (1080 to 1230)"
 std::string duration_text(double seconds);        ///< "4.6 s", "12 min", "3.1 h"
 std::string bytes_text(const Strategy& strategy);

@@ -10,20 +10,20 @@ namespace {
 
 constexpr double kMostly = 0.5;  // share of waits from which the store is the limit
 
-double cpu_of(const ThreadCpuStats& cpu) {
+double total_cpu(const ThreadCpuStats& cpu) {
   return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine + cpu.idle;
 }
 
-double for_the_store(const WaitStats& waits) { return waits.storage + waits.slot; }
+double storage_waits(const WaitStats& waits) { return waits.storage + waits.slot; }
 
-double all_of(const WaitStats& waits) {
-  return for_the_store(waits) + waits.plan + waits.memory + waits.thread + waits.compute + waits.user + waits.assembly +
+double total_waits(const WaitStats& waits) {
+  return storage_waits(waits) + waits.plan + waits.memory + waits.thread + waits.compute + waits.user + waits.assembly +
          waits.interpreter;
 }
 
 bool store_is_the_limit(const WaitStats& before, const WaitStats& after) {
   // Judged by the consumer's waits alone: a busy store need not delay the consumer.
-  return for_the_store(after) - for_the_store(before) > kMostly * (all_of(after) - all_of(before));
+  return storage_waits(after) - storage_waits(before) > kMostly * (total_waits(after) - total_waits(before));
 }
 
 StoreStats data_store_of(const Ledger& ledger) { return ledger.stores.empty() ? StoreStats() : ledger.stores.front(); }
@@ -35,7 +35,7 @@ SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) 
   // No sample came between the ledgers: all costs are 0, and nothing is divided.
   if (samples <= 0) return {};
   const StoreStats was = data_store_of(before), is = data_store_of(after);
-  SampleCost cost{.cpu_seconds = (cpu_of(after.thread_cpu) - cpu_of(before.thread_cpu)) / samples,
+  SampleCost cost{.cpu_seconds = (total_cpu(after.thread_cpu) - total_cpu(before.thread_cpu)) / samples,
                   .stored_bytes = static_cast<double>(is.bytes - was.bytes) / samples,
                   .stored_reads = static_cast<double>(is.requests - was.requests) / samples};
   // If the store is the limit, the whole time per sample is the store's, since work overlaps with
@@ -61,12 +61,12 @@ SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const Samp
   return cost;
 }
 
-SampleCost at_pace(SampleCost cost, double factor) {
+SampleCost scaled_cost(SampleCost cost, double factor) {
   for (double* seconds : {&cost.cpu_seconds, &cost.store_seconds, &cost.other_seconds}) *seconds /= factor;
   return cost;
 }
 
-double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
+double seconds_per_sample(const SampleCost& cost, int cores, const Elsewhere& store) {
   const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
   // Without another store, the measured one keeps its time.
   if (!store.latency_seconds && !store.bytes_per_second) return std::max(working, cost.store_seconds);

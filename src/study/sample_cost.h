@@ -13,9 +13,9 @@ SampleCost cost_between(const Ledger& before, const Ledger& after, double rate);
 /// Its reads are those of `reading`.
 SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const SampleCost& reading);
 /// Returns the cost on a machine that does everything `factor` times as fast.
-SampleCost at_pace(SampleCost cost, double factor);
+SampleCost scaled_cost(SampleCost cost, double factor);
 /// Returns the seconds per sample on `cores` cores: the longer of the work and the store's time.
 /// The store is the measured one, unless `store` describes another.
-double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store);
+double seconds_per_sample(const SampleCost& cost, int cores, const Elsewhere& store);
 
 }  // namespace forebay

@@ -17,7 +17,7 @@ Ledger ledger(int64_t samples, double cpu_seconds, uint64_t bytes, uint64_t requ
   return ledger;
 }
 
-TEST(SampleCost, IsWhatWasCountedBetweenTwoLooks) {
+TEST(SampleCost, IsTheDifferenceOfTwoLedgers) {
   const SampleCost cost = cost_between(ledger(100, 1, 1000, 100), ledger(300, 5, 41'000, 300), 80);
   EXPECT_DOUBLE_EQ(cost.cpu_seconds, 0.02);
   EXPECT_DOUBLE_EQ(cost.stored_bytes, 200);
@@ -26,7 +26,7 @@ TEST(SampleCost, IsWhatWasCountedBetweenTwoLooks) {
   EXPECT_EQ(cost.store_seconds, 0);
 }
 
-TEST(SampleCost, OfNoSampleIsNothing) {
+TEST(SampleCost, OfNoSampleIsZero) {
   EXPECT_EQ(cost_between(ledger(5, 1, 1, 1), ledger(5, 2, 2, 2), 1).cpu_seconds, 0);
 }
 
@@ -37,26 +37,27 @@ TEST(SampleCost, AStoreThatWasWaitedForIsTheLimitAndNotTheCores) {
   const SampleCost cost = cost_between({}, after, 50);
   EXPECT_DOUBLE_EQ(cost.store_seconds, 0.02);
   EXPECT_EQ(cost.other_seconds, 0);
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 64, {}), 0.02) << "more cores do not help";
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 2, {.latency_seconds = 0.0064}), 0.0005) << "another store does";
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 64, {}), 0.02) << "more cores do not help";
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 2, {.latency_seconds = 0.0064}), 0.0005) << "another store does";
 }
 
 TEST(SampleCost, GoesWithTheRateThatItBelongsTo) {
   const SampleCost cost = cost_between({}, ledger(100, 0.5, 1, 1), 100);
-  EXPECT_DOUBLE_EQ(1 / seconds_between(at_pace(cost, 1.25), 2, {}), 1.25 / seconds_between(cost, 2, {}));
+  EXPECT_DOUBLE_EQ(1 / seconds_per_sample(scaled_cost(cost, 1.25), 2, {}), 1.25 / seconds_per_sample(cost, 2, {}));
 }
 
 TEST(SampleCost, MoreCoresShareTheWorkAndNothingElse) {
   const SampleCost cost{.cpu_seconds = 0.04, .other_seconds = 0.01};
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 1, {}), 0.05);
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 4, {}), 0.02);
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 1, {}), 0.05);
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 4, {}), 0.02);
 }
 
 TEST(SampleCost, AStoreTakesTheLongerOfAnsweringAndMoving) {
   const SampleCost cost{.cpu_seconds = 0.001, .stored_bytes = 1e6, .stored_reads = 2};
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 1, {.latency_seconds = 0.64}), 0.02);
-  EXPECT_DOUBLE_EQ(seconds_between(cost, 1, {.latency_seconds = 0.64, .bytes_per_second = 1e7}), 0.1);
-  EXPECT_DOUBLE_EQ(seconds_between({.cpu_seconds = 0.001}, 1, {.latency_seconds = 0.64}), 0.001) << "nothing is read";
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 1, {.latency_seconds = 0.64}), 0.02);
+  EXPECT_DOUBLE_EQ(seconds_per_sample(cost, 1, {.latency_seconds = 0.64, .bytes_per_second = 1e7}), 0.1);
+  EXPECT_DOUBLE_EQ(seconds_per_sample({.cpu_seconds = 0.001}, 1, {.latency_seconds = 0.64}), 0.001)
+      << "nothing is read";
 }
 
 }  // namespace

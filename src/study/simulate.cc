@@ -15,7 +15,7 @@
 #include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "plan/schedule.h"
-#include "study/way_of_loading.h"
+#include "study/simulated_policy.h"
 
 namespace forebay {
 
@@ -64,7 +64,7 @@ Status complete(const std::optional<Pipeline>& pipeline, SimulationOptions& opti
         "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "
         "have");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
-  const auto selection = chosen_unread(description, source.get(), source->size());
+  const auto selection = select_unread(description, source.get(), source->size());
   if (options.samples == 0) options.samples = selection->size();
   return options.sample_bytes ? Status() : measure_sizes(*source, *selection, options);
 }
@@ -157,14 +157,14 @@ Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationO
   found.options = options;
   found.share_gone_through = share_gone_through(options);
   found.model = model_of(options);
-  for (const WayOfLoading way :
-       {WayOfLoading::kLocal, WayOfLoading::kCount, WayOfLoading::kRegular, WayOfLoading::kClairvoyant})
-    found.runs.push_back(run_virtually(way, options));
+  for (const SimulatedPolicy policy :
+       {SimulatedPolicy::kLocal, SimulatedPolicy::kCount, SimulatedPolicy::kRegular, SimulatedPolicy::kClairvoyant})
+    found.runs.push_back(run_virtually(policy, options));
   for (const auto& [change, other] : others(options)) {
     // A change may leave the allowed range, such as twice the largest batch; then it is not
     // proposed.
     if (!check_figures(other).ok()) continue;
-    const double seconds = run_virtually(WayOfLoading::kLocal, other).steady().seconds;
+    const double seconds = run_virtually(SimulatedPolicy::kLocal, other).steady().seconds;
     found.changes.push_back({change, seconds > 0 ? found.local().steady().seconds / seconds : 1});
   }
   std::stable_sort(found.changes.begin(), found.changes.end(),

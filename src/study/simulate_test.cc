@@ -9,8 +9,8 @@
 #include "page/page.h"
 #include "study/rate_text.h"
 #include "study/report/pages.h"
+#include "study/simulated_policy.h"
 #include "study/virtual_cluster.h"
-#include "study/way_of_loading.h"
 
 namespace forebay {
 namespace {
@@ -97,7 +97,7 @@ TEST(Simulate, it_is_a_function_of_its_options) {
   EXPECT_EQ(to_json(simulate(std::nullopt, options).value()), to_json(simulate(std::nullopt, options).value()));
 }
 
-TEST(Simulate, of_many_rows_some_steps_are_gone_through_and_scaled_up) {
+TEST(Simulate, a_part_of_many_rows_is_simulated_and_scaled) {
   SimulationOptions options = sixteen_hosts();
   const Simulation whole = simulate(std::nullopt, options).value();
   options.most_rows = 64 * 32 * 20;
@@ -107,7 +107,7 @@ TEST(Simulate, of_many_rows_some_steps_are_gone_through_and_scaled_up) {
   EXPECT_NEAR(later(half, "regular").seconds / later(whole, "regular").seconds, 1, 0.02);
 }
 
-TEST(Simulate, what_cannot_be_is_refused_and_named) {
+TEST(Simulate, impossible_options_are_refused_by_name) {
   const auto message = [](auto edit) {
     SimulationOptions options = sixteen_hosts();
     edit(options);
@@ -181,14 +181,14 @@ TEST(VirtualCluster, a_row_from_a_peer_waits_for_the_slower_end) {
   EXPECT_DOUBLE_EQ(epoch.moved, 1);
 }
 
-TEST(WayOfLoading, a_host_that_knows_the_future_finds_more_at_home_than_chance_gives) {
+TEST(SimulatedPolicy, a_clairvoyant_host_has_more_hits_than_chance) {
   EXPECT_DOUBLE_EQ(clairvoyant_hits(1, 4, 90), 1);
   EXPECT_GT(clairvoyant_hits(0.25, 4, 90), 0.25);
   EXPECT_LT(clairvoyant_hits(0.25, 4, 90), 0.5);
   EXPECT_GT(clairvoyant_hits(1.0 / 256, 256, 90), 0.01);
 }
 
-TEST(WayOfLoading, drawn_sizes_have_the_mean_that_was_said) {
+TEST(SimulatedPolicy, drawn_sizes_have_the_requested_mean) {
   const DrawnSizes sizes(1000, 0.8, 3);
   double sum = 0;
   for (int64_t id = 0; id < 100'000; ++id) sum += sizes.of(id);

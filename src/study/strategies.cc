@@ -48,8 +48,8 @@ std::vector<size_t> cut_steps(const Description& description, const Strategy& ki
 // If all are equal, each gets 1; this also avoids a division by 0.
 double part(double value, double worst, double best) { return best == worst ? 1 : (value - worst) / (best - worst); }
 
-// Whether `a` is no worse than `b` in any of the three figures, and better in one.
-bool beats(const Strategy& a, const Strategy& b) {
+// Whether `a` is at least as good as `b` in all three figures, and better in one.
+bool dominates(const Strategy& a, const Strategy& b) {
   const std::array worse = {a.bytes.value - b.bytes.value, a.preparation_seconds.value - b.preparation_seconds.value,
                             b.rate.value - a.rate.value};
   return std::all_of(worse.begin(), worse.end(), [](double by) { return by <= 0; }) &&
@@ -132,13 +132,13 @@ Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) 
   return rate;
 }
 
-void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without) {
+void limit_to_room(Strategy& strategy, double room_bytes, const Estimate& rate_without) {
   if (strategy.bytes.value <= room_bytes) return;
   strategy.fits = room_bytes / strategy.bytes.value;
   strategy.rate = mixed_rate(strategy.fits, strategy.rate, rate_without);
 }
 
-void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike) {
+void rank_strategies(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike) {
   const auto preparing = [](const Strategy& one) { return one.preparation_seconds.value; };
   const auto bytes = [](const Strategy& one) { return one.bytes.value; };
   const auto rate = [](const Strategy& one) { return one.rate.value; };
@@ -154,8 +154,8 @@ void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int
                  weights.throughput * part(rate(one), slowest, fastest)) /
                 all;
     one.pays_after = pays_after(one, unchanged, static_cast<double>(size));
-    one.best_of_its_kind =
-        std::none_of(strategies.begin(), strategies.end(), [&](const Strategy& other) { return beats(other, one); });
+    one.best_of_its_kind = std::none_of(strategies.begin(), strategies.end(),
+                                        [&](const Strategy& other) { return dominates(other, one); });
   }
   std::stable_sort(strategies.begin(), strategies.end(),
                    [](const Strategy& a, const Strategy& b) { return a.score > b.score; });

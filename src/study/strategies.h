@@ -24,15 +24,17 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
 /// disk is in `folder`, if given.
 Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder = {});
 
-/// Adjusts a strategy to space for only a part of the samples; the others are made as before.
-void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
+/// Adjusts a strategy whose cache holds only a part of the samples; the steps make the others in
+/// each epoch.
+void limit_to_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
 /// Returns the rate if a share `fits` of the samples comes at rate `kept`, and the others at
 /// `without`.
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without);
-/// Scores and sorts the strategies, marks those that no other one beats, and computes after how
+/// Scores and sorts the strategies, marks those on the Pareto front, and computes after how
 /// many epochs each has paid off. One of `strategies` caches nothing. Among those whose scores
 /// differ from the best by less than `alike`, the one that takes the least space comes first, and
 /// files, which have to be written in advance, come last.
-void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike = 0.03);
+void rank_strategies(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size,
+                     double alike = 0.03);
 
 }  // namespace forebay

@@ -82,23 +82,23 @@ TEST(Strategies, WhatIsWrittenHasRoomForAllSamples) {
   EXPECT_EQ(find_step(written.description, OpEffect::kTaking), nullptr) << "over all samples";
 }
 
-TEST(Strategies, WithoutRoomForAllTheOthersAreMadeAsBefore) {
+TEST(Strategies, WithoutRoomForAllTheRateIsMixed) {
   Strategy one = strategy("", 1, 1000, 400);
   one.rate = {400, 390, 410};
-  leave_room(one, 2000, {100, 90, 110});
+  limit_to_room(one, 2000, {100, 90, 110});
   EXPECT_EQ(one.rate.value, 400) << "there is room";
-  leave_room(one, 500, {100, 90, 110});
+  limit_to_room(one, 500, {100, 90, 110});
   EXPECT_DOUBLE_EQ(one.fits, 0.5);
   EXPECT_DOUBLE_EQ(one.rate.value, 160);  // half of the samples at 400, half at 100
   EXPECT_LT(*one.rate.low, 160);
   EXPECT_GT(*one.rate.high, 160);
 }
 
-TEST(Judge, WeightsDecideWhoIsFirst) {
+TEST(RankStrategies, WeightsDecideTheOrder) {
   const auto first = [](const char* weights) {
     std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("large", 20, 1000, 1000),
                                  strategy("small", 12, 100, 700), strategy("bad", 30, 1000, 90)};
-    judge(all, *weights_named(weights), 1000);
+    rank_strategies(all, *weights_named(weights), 1000);
     return all.front().name;
   };
   EXPECT_EQ(first("throughput"), "large");
@@ -107,19 +107,19 @@ TEST(Judge, WeightsDecideWhoIsFirst) {
   EXPECT_FALSE(weights_named("speed").has_value());
 }
 
-TEST(Judge, AmongAlikeTheOneThatTakesLeastRoomIsFirst) {
+TEST(RankStrategies, AmongSimilarScoresTheSmallestIsFirst) {
   std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("large", 20, 1000, 1000),
                                strategy("small", 20, 100, 990)};
-  judge(all, {}, 1000);
+  rank_strategies(all, {}, 1000);
   EXPECT_EQ(names(all), (std::vector<std::string>{"small", "large", "nothing"}));
 }
 
-TEST(Judge, ItPaysOffOnceItHasSavedWhatItCost) {
+TEST(RankStrategies, ItPaysOffOnceItHasSavedWhatItCost) {
   // An epoch takes 10 s without a cache and 1 s with it. The first epoch takes 15 s longer, which
   // 15 / 9 later epochs make up for.
   std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("kept", 25, 10, 1000),
                                strategy("slower", 10, 10, 90), strategy("free", 10, 5, 1000)};
-  judge(all, {}, 1000);
+  rank_strategies(all, {}, 1000);
   for (const Strategy& one : all) {
     if (one.name == "kept") {
       EXPECT_EQ(one.pays_after, 3);
@@ -133,14 +133,14 @@ TEST(Judge, ItPaysOffOnceItHasSavedWhatItCost) {
   }
 }
 
-TEST(Judge, TheFrontIsWhatNoOtherBeats) {
+TEST(RankStrategies, TheParetoFrontIsMarked) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 100; ++round) {
     std::vector<Strategy> all = {strategy("nothing", 5, 0, 5)};
     for (int i = 0; i < 12; ++i)
       all.push_back(strategy(std::to_string(i), 5 + static_cast<double>(random() % 6),
                              1 + static_cast<double>(random() % 6), 1 + static_cast<double>(random() % 9)));
-    judge(all, {1, 1, 1}, 100);
+    rank_strategies(all, {1, 1, 1}, 100);
     for (const Strategy& one : all) {
       const bool beaten = std::any_of(all.begin(), all.end(), [&](const Strategy& other) {
         const bool no_worse = other.rate.value >= one.rate.value && other.bytes.value <= one.bytes.value &&

@@ -16,15 +16,15 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kPatienceNs = 30'000'000'000;
-constexpr double kLongSeconds = 4;                     // then a single batch has to do
-constexpr int kLeastEarly = 4, kMostEarly = 24;        // batches
-constexpr auto kLook = std::chrono::milliseconds(40);  // a loader without progress this long rests
-constexpr int kMostLooks = 125;
+constexpr double kLongSeconds = 4;                                 // then a single batch has to do
+constexpr int kLeastEarly = 4, kMostEarly = 24;                    // batches
+constexpr auto kProgressInterval = std::chrono::milliseconds(40);  // a loader without progress this long rests
+constexpr int kMostProgressChecks = 125;
 constexpr int kEmptyEpochs = 3;  // consecutive empty epochs that end a trial
 
 double seconds_since(int64_t begun_ns) { return static_cast<double>(monotonic_ns() - begun_ns) * 1e-9; }
 
-Status nothing_to_look_at() {
+Status no_batches() {
   return invalid_argument("the pipeline gives no batch, so there is nothing to diagnose; is the data set empty?");
 }
 
@@ -51,13 +51,13 @@ Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context
   }
 }
 
-Result<Batch> batch_of(Loader& loader, const TrialContext& context) {
+Result<Batch> require_batch(Loader& loader, const TrialContext& context) {
   // A random filter may leave one epoch empty and the next one not.
   for (int ends = 0; ends < kEmptyEpochs; ++ends) {
     FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, context));
     if (batch) return std::move(*batch);
   }
-  return nothing_to_look_at();
+  return no_batches();
 }
 
 /// A consumer that counts its batches and samples, and the time of its own work.
@@ -65,11 +65,11 @@ struct Consumer {
   Loader& loader;
   const TrialContext& context;
   int64_t batches = 0, samples = 0;
-  double at_work = 0;
+  double step_seconds = 0;
   Batch last = {};  // training loops hold a batch until they have the next one
 
   Status take() {
-    FOREBAY_ASSIGN(Batch batch, batch_of(loader, context));
+    FOREBAY_ASSIGN(Batch batch, require_batch(loader, context));
     ++batches;
     // Padding is copied at no cost: counting it would make a last batch look faster than it is.
     samples += batch.size() - batch.padding;
@@ -82,14 +82,14 @@ struct Consumer {
     if (!context.step) return {};
     const int64_t begun_ns = monotonic_ns();
     context.step();
-    at_work += seconds_since(begun_ns);
+    step_seconds += seconds_since(begun_ns);
     return {};
   }
 };
 
 // Takes batches until one has to be waited for. The first batch comes late, and batches that were
 // made before they were requested come early.
-Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
+Status drain_ready_batches(Loader& loader, const TrialContext& context) {
   Consumer early{loader, context};
   const int64_t begun_ns = monotonic_ns();
   for (int i = 0; i < kMostEarly; ++i) {
@@ -103,7 +103,7 @@ Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
 }
 
 // Returns a sum of counters that changes with any work of the loader.
-double done_by(const Ledger& ledger) {
+double progress_of(const Ledger& ledger) {
   double done = static_cast<double>(ledger.batches);
   for (const StepStats& step : ledger.steps) done += static_cast<double>(step.samples) + step.waiting_seconds;
   for (const StoreStats& store : ledger.stores) done += static_cast<double>(store.in_flight + store.requests);
@@ -120,7 +120,7 @@ double median_of(std::vector<double> values) {
 }
 
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length) {
-  FOREBAY_RETURN_IF_ERROR(use_up_what_is_ready(loader, context));
+  FOREBAY_RETURN_IF_ERROR(drain_ready_batches(loader, context));
   Observation seen;
   seen.before = loader.stats();
   seen.cores_before = core_time_of_threads(Executor::kThreadName);
@@ -128,7 +128,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
   for (int window = 0; window < length.windows; ++window) {
     const int64_t begun_ns = monotonic_ns();
     consumer.batches = consumer.samples = 0;
-    consumer.at_work = 0;
+    consumer.step_seconds = 0;
     // A single batch does not show how batches overlap: takes two, unless that takes too long.
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
@@ -139,33 +139,33 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     seen.seconds += seconds;
     // A step without work may take no measurable time.
     if (context.step)
-      seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
+      seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.step_seconds, 1e-9));
   }
   seen.after = loader.stats();
   seen.cores_after = core_time_of_threads(Executor::kThreadName);
   return seen;
 }
 
-Status let_rest(Loader& loader, const TrialContext& context) {
+Status wait_until_idle(Loader& loader, const TrialContext& context) {
   double before = -1;
-  for (int looks = 0; looks < kMostLooks; ++looks) {
-    const double now = done_by(loader.stats());
+  for (int checks = 0; checks < kMostProgressChecks; ++checks) {
+    const double now = progress_of(loader.stats());
     // Exact comparison: the counters either stand still or do not.
     if (now == before) break;
     before = now;
     if (context.stop.stop_requested()) return cancelled("stopped");
     if (context.poll) context.poll();
-    std::this_thread::sleep_for(context.pace * kLook);
+    std::this_thread::sleep_for(context.pace * kProgressInterval);
   }
   return {};
 }
 
-Status take_one(Loader& loader, const TrialContext& context) { return batch_of(loader, context).status(); }
+Status take_batch(Loader& loader, const TrialContext& context) { return require_batch(loader, context).status(); }
 
-Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look) {
-  FOREBAY_ASSIGN(std::optional<Batch> batch, batch_of(loader, context));
+Status pass_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& visit) {
+  FOREBAY_ASSIGN(std::optional<Batch> batch, require_batch(loader, context));
   while (batch) {
-    if (look) look(*batch);
+    if (visit) visit(*batch);
     if (context.poll) context.poll();
     FOREBAY_ASSIGN(batch, next_of(loader, context));
   }

@@ -13,7 +13,7 @@ namespace forebay {
 
 struct Observation;
 
-/// Surroundings of a loader that is tried.
+/// Environment of a loader that is measured: its consumer, and the means to end the measurement.
 struct TrialContext {
   std::function<void()> step = {};  ///< the consumer's work with a batch
   std::stop_token stop = {};
@@ -25,19 +25,19 @@ struct TrialContext {
 /// Number and length of the windows of a trial.
 struct TrialLength {
   int windows = 3;
-  double window_seconds = 0.8;  ///< least length; also two batches, unless they take over 4 seconds
+  double window_seconds = 0.8;  ///< least length; at least two batches, unless they take over 4 seconds
 };
 
 double median_of(std::vector<double> values);
 
 /// Measures batches from the loader. Batches that were ready beforehand are not measured.
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
-/// Waits until a loader whose batches are not taken has filled its window. Before that, it would
-/// take cores from another loader that is measured.
-Status let_rest(Loader& loader, const TrialContext& context);
+/// Waits until a loader whose batches nobody takes has filled its window and works no more. Until
+/// then it would take cores from another loader that is measured.
+Status wait_until_idle(Loader& loader, const TrialContext& context);
 /// Takes the next batch without measuring anything.
-Status take_one(Loader& loader, const TrialContext& context);
-/// Takes all batches of the next epoch, and calls `look` with each.
-Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look = {});
+Status take_batch(Loader& loader, const TrialContext& context);
+/// Takes all batches of the next epoch, and calls `visit` with each.
+Status pass_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& visit = {});
 
 }  // namespace forebay

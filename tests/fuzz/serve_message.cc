@@ -58,7 +58,7 @@ static void read_batch(std::string_view bytes) {
 static void receive(std::string_view bytes) {
   int ends[2];
   require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "there are sockets");
-  Channel channel{FileDescriptor(ends[1]), 4096, true};
+  Channel channel{FileDescriptor(ends[1]), 4096, Channel::Descriptors::kAccept};
   {
     const FileDescriptor from(ends[0]);
     (void)!write(from.get(), bytes.data(), bytes.size());

@@ -71,7 +71,7 @@ std::string identity_text(const Json& value) {
   return text.append(bytes.begin(), bytes.end());
 }
 
-Hash128 place_identity(const Description& description, size_t step) {
+Hash128 prefix_identity(const Description& description, size_t step) {
   const std::vector<OpSpec>& steps = description.steps();
   Hasher hasher;
   hasher.update(fmt::format("forebay {} results {} {}\n", FOREBAY_VERSION, kResults, codec_versions()));
@@ -94,7 +94,7 @@ Hash128 place_identity(const Description& description, size_t step) {
   return hasher.digest();
 }
 
-std::string place_description(const Description& description, size_t step) {
+std::string prefix_description(const Description& description, size_t step) {
   Description prefix;
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < step && i < steps.size(); ++i) {

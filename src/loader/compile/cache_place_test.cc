@@ -11,10 +11,10 @@ namespace {
 Pipeline decoded() { return images("photos").decode_image(); }
 
 Hash128 place_of(const Pipeline& pipeline) {
-  return place_identity(pipeline.description(), pipeline.description().steps().size());
+  return prefix_identity(pipeline.description(), pipeline.description().steps().size());
 }
 
-TEST(CachePlace, DependsOnAllThatChangesWhatIsInSamples) {
+TEST(PrefixIdentity, DependsOnEveryStepThatChangesContent) {
   const Hash128 place = place_of(decoded());
   EXPECT_EQ(place, place_of(decoded()));
   EXPECT_NE(place, place_of(images("photos")));
@@ -25,38 +25,38 @@ TEST(CachePlace, DependsOnAllThatChangesWhatIsInSamples) {
   EXPECT_NE(place, place_of(images("photos", {.split_by = "none"}).decode_image()));
 }
 
-TEST(CachePlace, DoesNotDependOnWhichSamplesThereAreAndTheirOrder) {
+TEST(PrefixIdentity, DoesNotDependOnSelectionAndOrder) {
   const Hash128 place = place_of(decoded());
   EXPECT_EQ(place, place_of(images("elsewhere").decode_image()));
   EXPECT_EQ(place, place_of(images("photos").shuffle().decode_image().take(10)));
   EXPECT_EQ(place, place_of(decoded().cache()));
   EXPECT_EQ(place, place_of(decoded().filter([](const Sample&) -> Result<bool> { return true; })));
-  EXPECT_EQ(place, place_identity(decoded().cache().resize(7).batch(3).description(), 2));
+  EXPECT_EQ(place, prefix_identity(decoded().cache().resize(7).batch(3).description(), 2));
 }
 
-TEST(CachePlace, TextThatIsNotUtf8IsToldApart) {
+TEST(PrefixIdentity, InvalidUtf8IsDistinguished) {
   const auto chosen = [](const std::string& field) { return place_of(parquet("table").select({field})); };
   EXPECT_EQ(chosen("caf\xe9"), chosen("caf\xe9"));
   EXPECT_NE(chosen("caf\xe9"), chosen("caf\xe8"));
   EXPECT_NE(chosen("caf\xe9"), chosen("caf\xef\xbf\xbd")) << "what stands in for it elsewhere";
 }
 
-TEST(CachePlace, FunctionsAreToldApartByTheirVersion) {
+TEST(PrefixIdentity, FunctionsDifferByTheirVersion) {
   const MapFunction nothing = [](Sample&) { return Status(); };
   const MapFunction other = [](Sample&) { return Status(); };
   EXPECT_EQ(place_of(decoded().map(nothing, {.version = "1"})), place_of(decoded().map(other, {.version = "1"})));
   EXPECT_NE(place_of(decoded().map(nothing, {.version = "1"})), place_of(decoded().map(nothing, {.version = "2"})));
 }
 
-TEST(CachePlace, AFunctionWithoutAVersionIsSharedByTheSameDescriptionOnly) {
+TEST(PrefixIdentity, AFunctionWithoutAVersionIsSharedByTheSameDescriptionOnly) {
   const MapFunction nothing = [](Sample&) { return Status(); };
   const Pipeline one = decoded().map(nothing), other = decoded().map(nothing), same = one;
   EXPECT_EQ(place_of(one), place_of(same));
   EXPECT_NE(place_of(one), place_of(other));
 }
 
-TEST(CachePlace, IsDescribedWithoutSecrets) {
-  const std::string text = place_description(
+TEST(PrefixIdentity, IsDescribedWithoutSecrets) {
+  const std::string text = prefix_description(
       files("https://user:secret@host/a.bin?X-Amz-Signature=alsosecret").shuffle().decode_image().cache().description(),
       3);
   EXPECT_EQ(text.find("secret"), std::string::npos) << text;

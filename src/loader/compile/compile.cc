@@ -56,6 +56,8 @@ Schema filter_answer() {
 }
 
 constexpr uint32_t kPackedForm = 1;  // incremented when the layout of table entries changes
+// Builds one plan; run() is called once. It first reduces the description to the needed steps, then
+// adds their stages in order: steps on whole chunks first, steps on single samples after them.
 class Compiler {
  public:
   explicit Compiler(const CompileInput& input)
@@ -97,7 +99,7 @@ class Compiler {
       FOREBAY_RETURN_IF_ERROR(add_filter(input_.description->steps()[input_.end], output));
       output = filter_answer();
     }
-    note_names_of_user_code();
+    record_user_code_names();
     set_outputs(output);
     if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_field = output[0].name;
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
@@ -168,7 +170,7 @@ class Compiler {
                                      def.used(op, before).reads));
       return {};
     }
-    chosen_ |= def.role == OpRole::kChoice;
+    fields_chosen_ |= def.role == OpRole::kChoice;
     FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def.compile(op, before, indices_[step]));
     if (!compiled) return {};
     add_native(op.name, std::move(compiled));
@@ -179,7 +181,7 @@ class Compiler {
   // After a step that chooses fields, fields that user code made before it and that no step names
   // no longer exist.
   void forget_unnamed() {
-    if (!std::exchange(chosen_, false)) return;
+    if (!std::exchange(fields_chosen_, false)) return;
     if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
     if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->forgets_extras = true;
   }
@@ -187,14 +189,14 @@ class Compiler {
   // Whether the renaming had a pair for this name. The reduced step has only the pairs that are
   // read.
   bool renamed_away(size_t i, const std::string& name) const {
-    const OpSpec& said = input_.description->steps()[needed_.steps[i]];
-    const std::vector<std::string> olds = def_of(said).used(said, inference_.schemas[i - 1]).reads;
-    return def_of(said).role == OpRole::kNames && std::find(olds.begin(), olds.end(), name) != olds.end();
+    const OpSpec& original = input_.description->steps()[needed_.steps[i]];
+    const std::vector<std::string> renamed = def_of(original).used(original, inference_.schemas[i - 1]).reads;
+    return def_of(original).role == OpRole::kNames && std::find(renamed.begin(), renamed.end(), name) != renamed.end();
   }
 
   // Records the fields that user code makes in place of others. Fields that it makes unasked must
   // not have the name of a field that a later step makes.
-  void note_names_of_user_code() {
+  void record_user_code_names() {
     for (Stage& stage : plan_->stages) {
       auto* foreign = std::get_if<ForeignStage>(&stage);
       if (foreign == nullptr) continue;
@@ -270,7 +272,7 @@ class Compiler {
     }
     if (!cache || !input_.open_cache) chunks_->cached_after = chunks_->ops.size();
     chunks_->packed = PackedRows(inference_.schemas[i - 1]);
-    chunks_->place = place_of(i, inference_.schemas[i - 1]);
+    chunks_->place = identity_before(i, inference_.schemas[i - 1]);
     if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_chunk_cache(*cache));
     return i;
   }
@@ -278,26 +280,25 @@ class Compiler {
   // Packed rows and columns have different identities, because the steps after the cache decide
   // which of the two the entries hold.
   Status open_chunk_cache(size_t i) {
-    const Schema& kept = inference_.schemas[i];
+    const Schema& cached = inference_.schemas[i];
     Hasher hasher;
-    const Hash128 place = place_of(i, kept);
-    hasher.update_value(place.high);
-    hasher.update_value(place.low);
+    const Hash128 identity = identity_before(i, cached);
+    hasher.update_value(identity.high);
+    hasher.update_value(identity.low);
     hasher.update(chunks_->caches_packed() ? "packed" : "columns");
     chunks_->cache_place = hasher.digest();
-    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(chunks_->source->fewest_rows());
+    const uint64_t least = fixed_bytes(cached) * static_cast<uint64_t>(chunks_->source->fewest_rows());
     FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_place, least));
     return {};
   }
 
   Status add_cache(size_t i) {
     if (!input_.open_cache) return {};
-    Schema kept;
-    KeyedStage stage = stage_at(i, &kept);
-    if (kept.size() == 0 && !stage.schema.open_ended) return {};
-    const Hash128 place = place_of(i, kept);
-    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], place, fixed_bytes(kept)));
-    stage.keys = std::make_shared<ContentKeys>(stage.cache, plan_->source, place, plan_->fetches);
+    auto [stage, cached] = stage_at(i);
+    if (cached.size() == 0 && !stage.schema.open_ended) return {};
+    const Hash128 identity = identity_before(i, cached);
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], identity, fixed_bytes(cached)));
+    stage.keys = std::make_shared<ContentKeys>(stage.cache, plan_->source, identity, plan_->fetches);
     // Rows of chunks are looked up when their batch is planned, and only one task reads a chunk.
     if (!chunks_) stage.flights = stage.cache->flights();
     add_keyed(std::move(stage));
@@ -305,8 +306,7 @@ class Compiler {
   }
 
   Status add_rehearsal(size_t i) {
-    Schema kept;
-    KeyedStage stage = stage_at(i, &kept);
+    KeyedStage stage = stage_at(i).stage;
     stage.cache = input_.replayed.cache;
     stage.keys = input_.replayed.keys;
     stage.marks_replayed = true;
@@ -321,9 +321,15 @@ class Compiler {
     forget_unnamed();
   }
 
-  // Fields that no step reads are not cached: their values may never have been computed.
-  KeyedStage stage_at(size_t i, Schema* kept) const {
+  struct CachingStage {
     KeyedStage stage;
+    Schema cached;  // fields of an entry
+  };
+  // Returns the stage that looks up and stores entries after step `i` - 1. Fields that no step
+  // reads are not cached: their values may never have been computed.
+  CachingStage stage_at(size_t i) const {
+    CachingStage result;
+    KeyedStage& stage = result.stage;
     stage.name = step_at(i).name;
     stage.schema = inference_.schemas[i - 1];
     for (const Field& field : stage.schema) {
@@ -331,21 +337,21 @@ class Compiler {
       stage.from_source.push_back(
           wanted ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
       stage.in_entry.push_back(wanted && !stage.from_source.back());
-      if (stage.in_entry.back()) kept->push_back(field);
+      if (stage.in_entry.back()) result.cached.push_back(field);
     }
-    return stage;
+    return result;
   }
 
-  // Identity of the samples before a step (an index into the needed steps): the steps that are
-  // carried out, and the fields in `kept` that they make.
-  Hash128 place_of(size_t cache, const Schema& kept) const {
+  // Identity of the samples before a step (an index into the needed steps): it covers the steps
+  // that are carried out, and the fields in `cached` that they make.
+  Hash128 identity_before(size_t cache, const Schema& cached) const {
     Hasher hasher;
     const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
-    const Hash128 prefix = place_identity(*input_.description, step);
+    const Hash128 prefix = prefix_identity(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
     for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + identity_text(step_at(i).args) + ";");
-    for (const Field& field : kept) hasher.update(field.to_string() + ";");
+    for (const Field& field : cached) hasher.update(field.to_string() + ";");
     hasher.update_value(kPackedForm);
     return hasher.digest();
   }
@@ -395,8 +401,8 @@ class Compiler {
   size_t end_;  // end of the steps that are carried out on samples
   bool packs_ = false;
   NeededSteps needed_;
-  Inference inference_;  // of the needed steps
-  bool chosen_ = false;  // a choice of fields follows the latest stage of user code or cache
+  Inference inference_;         // of the needed steps
+  bool fields_chosen_ = false;  // a choice of fields follows the latest stage of user code or cache
   std::shared_ptr<ExecutionPlan> plan_;
   std::shared_ptr<ChunkPlan> chunks_;
 };

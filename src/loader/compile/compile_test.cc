@@ -49,7 +49,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-TEST(Compile, nothing_is_read_or_decoded_for_fields_that_nobody_wants) {
+TEST(Compile, unwanted_fields_are_neither_read_nor_decoded) {
   const Pictures pictures;
   const Pipeline pipeline =
       pictures.images().decode_image().random_resized_crop(8).normalize(imagenet()).select({"label", "key"}).batch(2);
@@ -74,7 +74,7 @@ TEST(Compile, nothing_is_read_or_decoded_for_fields_that_nobody_wants) {
   EXPECT_TRUE((*loader)->stats().stores.empty());
 }
 
-TEST(Compile, what_is_wanted_is_read_and_decoded) {
+TEST(Compile, wanted_fields_are_read_and_decoded) {
   const Pictures pictures;
   const auto plan = compiled(pictures.images().decode_image().random_resized_crop(8).select({"image"}).batch(2));
   EXPECT_TRUE(plan->fetches);
@@ -109,7 +109,7 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
 
 // In each pipeline an earlier step, which is not needed, renames a field out of the way of a later
 // one.
-TEST(Compile, names_that_fields_nobody_wants_had_are_given_again) {
+TEST(Compile, names_of_unwanted_fields_are_reused) {
   std::map<std::string, Array> fields;
   for (const char* name : {"a", "b", "c"}) {
     Tensor values = Tensor::allocate(DType::kUint8, {4});
@@ -171,7 +171,7 @@ TEST(Compile, columns_that_are_stacked_or_filled_are_read_where_somebody_wants_t
   EXPECT_EQ(unwanted->outputs.size(), 1u);
 }
 
-TEST(Compile, what_a_stack_makes_is_not_asked_of_a_source_that_nobody_knows_yet) {
+TEST(Compile, stacked_fields_are_not_requested_of_an_open_ended_source) {
   const Pipeline pipeline = manifest("list.csv").stack({"a", "b"}, "x").clip({.min = 0, .field = {"x"}});
   EXPECT_TRUE(pipeline.check().empty());
   EXPECT_TRUE(manifest("list.csv").fill_null(0.0, {"a"}).check().empty());

@@ -109,7 +109,7 @@ class Builder {
     if (role == OpRole::kChoice)
       std::erase_if(names_, [&](const std::string& name) { return !among(use.reads, name); });
     if (role == OpRole::kNames) std::erase_if(names_, [&](const std::string& name) { return among(use.reads, name); });
-    if (role == OpRole::kValues) {  // a stack replaces the fields that it is made of
+    if (role == OpRole::kValues) {  // a stack replaces the fields that it stacks
       for (const std::string& name : use.reads) {
         if (!behind.find(name)) names_.erase(name);
       }

@@ -57,7 +57,7 @@ Names needed(const Pipeline& pipeline, const Names& wanted) {
   return steps_of(needed_of(pipeline, scalars({"a", "b", "c"}), wanted));
 }
 
-TEST(NeededSteps, leave_out_what_nobody_looks_at) {
+TEST(NeededSteps, leave_out_steps_whose_results_are_never_read) {
   const Pipeline pipeline = table().log1p({"a"}).clip({.min = 0, .field = {"b"}});
   EXPECT_EQ(needed(pipeline, {"a"}), Names{R"(log1p{"field":"a"})"});
   EXPECT_EQ(needed(pipeline, {"b"}).size(), 1u);
@@ -65,7 +65,7 @@ TEST(NeededSteps, leave_out_what_nobody_looks_at) {
   EXPECT_EQ(needed(pipeline, {"a", "b"}).size(), 2u);
 }
 
-TEST(NeededSteps, work_on_those_fields_alone_of_several_that_somebody_looks_at) {
+TEST(NeededSteps, are_restricted_to_the_fields_that_are_read) {
   EXPECT_EQ(needed(table().log1p({"a", "b", "c"}), {"c", "a"}), Names{R"(log1p{"field":["a","c"]})"});
   EXPECT_EQ(needed(table().select({"a", "b"}), {"b"}), Names{R"(select{"fields":["b"]})"});
 }
@@ -96,7 +96,7 @@ TEST(NeededSteps, rename_no_field_that_a_stack_took_the_place_of) {
                    R"(rename{"names":{"c":"b"}})"}));
 }
 
-TEST(NeededSteps, of_what_is_stacked_are_all_that_make_its_parts) {
+TEST(NeededSteps, of_a_stack_include_all_of_its_inputs) {
   const Pipeline pipeline = table().log1p({"a"}).clip({.min = 0, .field = {"b"}}).stack({"a", "b"}, "both");
   EXPECT_EQ(needed(pipeline, {"both"}).size(), 3u);
   EXPECT_EQ(needed(pipeline, {"c"}), Names{});
@@ -207,7 +207,7 @@ class RandomPipelines {
 
 // The source gives all its fields, or only the wanted ones. Either way, the wanted fields have the
 // values that the whole pipeline gives them, and the reduced pipeline is legal.
-TEST(NeededSteps, of_any_pipeline_make_the_same_of_what_is_looked_at) {
+TEST(NeededSteps, of_any_pipeline_give_the_same_wanted_fields) {
   const Schema source = scalars({"a", "b", "c", "d"});
   RandomPipelines random(1);
   size_t left_out = 0;

@@ -19,14 +19,14 @@ namespace {
 
 // Samples without a version could never be found again, so the cache at `step` stays empty. The
 // warning says why.
-void tell_of_no_version(size_t step, const std::string& sample) {
+void warn_no_version(size_t step, const std::string& sample) {
   log_warning(fmt::format(
       "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
       "on without it",
       step, sample));
 }
 
-void tell_of_memory_only(size_t step, bool in_memory) {
+void warn_memory_only(size_t step, bool in_memory) {
   log_warning(
       fmt::format("{}: cache keeps {}: a later run could not tell whether the data set has changed; give fb.Dataset(…, "
                   "version=\"1\") and change that with the data{}",
@@ -34,7 +34,7 @@ void tell_of_memory_only(size_t step, bool in_memory) {
                   in_memory ? ", or use .cache(disk=0)" : ", or give ram= a size"));
 }
 
-void tell_of_too_little_memory(size_t step, uint64_t ram, uint64_t most, uint64_t memory) {
+void warn_ram_above_limit(size_t step, uint64_t ram, uint64_t most, uint64_t memory) {
   log_warning(fmt::format(
       "{}: cache: ram={} is more than half of memory={}, which bounds all that a loader holds; {} are used. "
       "Raise memory= to keep more",
@@ -56,11 +56,11 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
                        .disk_bytes = args.json("disk") == "auto" ? CacheOptions::kHalfOfDisk : args.bytes("disk"),
                        .dir = text("dir"),
                        .cache_id = place,
-                       .description = place_description(description, step),
+                       .description = prefix_description(description, step),
                        .compression = compression,
                        .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
   if (const uint64_t most = cached_at_most(memory); options.ram_bytes > most) {
-    tell_of_too_little_memory(step, options.ram_bytes, most, *memory);
+    warn_ram_above_limit(step, options.ram_bytes, most, *memory);
     if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // ram= is large enough
     options.ram_bytes = most;
   }
@@ -68,9 +68,9 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
   const int64_t first = selection.id_at(0);
   // One sample stands for all: a source knows the identities of all of its samples or of none.
   const std::optional<Identity> identity = source.identity(first);
-  if (!identity && source.learned_versions() == nullptr) tell_of_no_version(step, source.key(first));
+  if (!identity && source.learned_versions() == nullptr) warn_no_version(step, source.key(first));
   if (identity && !identity->lasting) {
-    if (options.disk_bytes > 0) tell_of_memory_only(step, options.ram_bytes > 0);
+    if (options.disk_bytes > 0) warn_memory_only(step, options.ram_bytes > 0);
     options.disk_bytes = 0;
     // A separate place per source: in a shared cache, entries of sources that no longer exist would
     // take up the budget.

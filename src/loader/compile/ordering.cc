@@ -45,7 +45,7 @@ std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& s
   return rows;
 }
 
-std::shared_ptr<const Selection> all_of(const Source& source) {
+std::shared_ptr<const Selection> select_all(const Source& source) {
   std::shared_ptr<const Selection> all = first_samples(source.size());
   // Leaves out the rows that a table's filter= dropped. The filter is part of the description, and
   // so of its fingerprint.
@@ -64,8 +64,8 @@ std::shared_ptr<const Selection> records_of_stream() {
   return std::make_shared<Records>();
 }
 
-std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
-                                       std::shared_ptr<const Selection> from) {
+std::shared_ptr<const Selection> apply_take(const OpSpec& take, const Source* source,
+                                            std::shared_ptr<const Selection> from) {
   const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);
   if (!bool_arg(take, "spread")) return first_of(std::move(from), size);
   const auto* const chunks = source != nullptr ? source->as_chunks() : nullptr;
@@ -74,10 +74,10 @@ std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
   return spread_over_chunks(std::move(from), rows, size);
 }
 
-std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size) {
-  std::shared_ptr<const Selection> chosen = source != nullptr ? all_of(*source) : first_samples(size);
+std::shared_ptr<const Selection> select_unread(const Description& description, const Source* source, int64_t size) {
+  std::shared_ptr<const Selection> chosen = source != nullptr ? select_all(*source) : first_samples(size);
   for (const OpSpec& step : description.steps())
-    if (catalog().has_effect(step, OpEffect::kTaking)) chosen = taken(step, source, std::move(chosen));
+    if (catalog().has_effect(step, OpEffect::kTaking)) chosen = apply_take(step, source, std::move(chosen));
   return chosen;
 }
 

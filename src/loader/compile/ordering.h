@@ -30,17 +30,18 @@ struct Ordering {
 /// Returns the number of selected rows of each chunk.
 std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& selection);
 /// Selects all samples of a source except those that the source's own filter leaves out.
-std::shared_ptr<const Selection> all_of(const Source& source);
+std::shared_ptr<const Selection> select_all(const Source& source);
 /// Selects any record of a stream. A record's number is its id. The number of records is unknown;
-/// the selection has size 1, so that sizing can reckon with one sample.
+/// the selection has size 1, so that sizing can estimate from one sample.
 std::shared_ptr<const Selection> records_of_stream();
 /// Returns the samples of `from` that a `.take()` chooses.
-std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source, std::shared_ptr<const Selection> from);
+std::shared_ptr<const Selection> apply_take(const OpSpec& take, const Source* source,
+                                            std::shared_ptr<const Selection> from);
 
 /// Returns the samples that a description selects, as far as this is known without reading rows:
 /// samples that a `.filter()` drops are still included. `source` may be null if only the size is
 /// known.
-std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size);
+std::shared_ptr<const Selection> select_unread(const Description& description, const Source* source, int64_t size);
 
 /// Chooses the order. `shuffle` is the step of the description, or null. Sources with chunks of
 /// many rows are shuffled blockwise, all others sample by sample.

@@ -32,10 +32,10 @@ int64_t window(int threads, int64_t rows, uint64_t batch_bytes) {
   return std::clamp<int64_t>(std::max(2 + for_threads, std::min<int64_t>(small, 16)), 3, 256);
 }
 
-uint64_t less(uint64_t bytes, uint64_t taken) { return bytes - std::min(bytes, taken); }
+uint64_t saturating_sub(uint64_t bytes, uint64_t taken) { return bytes - std::min(bytes, taken); }
 
 // Advises settings that would fit into `bytes`.
-std::string what_fits(const std::vector<uint64_t>& chunks, RunShape smaller, uint64_t bytes) {
+std::string suggest_settings(const std::vector<uint64_t>& chunks, RunShape smaller, uint64_t bytes) {
   const auto fits = [&] { return together(chunks, smaller.chunks_mixed()) <= bytes; };
   for (; smaller.block > 1; --smaller.block) {
     if (fits()) return fmt::format("shuffle with block={} or less", smaller.block);
@@ -85,12 +85,12 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
   const uint64_t busy = (threads - 1) * needs.working.value() + memory.window + kSlack;
   // Each replayed row may come from a different row group.
   const uint64_t second = together(needs.chunks, 2 * shape.chunks_mixed() + shape.replayed_rows).value() - mixed;
-  const uint64_t wanted = needed + busy + std::min(second, less(kModest, needed + busy));
+  const uint64_t wanted = needed + busy + std::min(second, saturating_sub(kModest, needed + busy));
   choose_share(input, wanted, /*floor=*/0, needed, memory.share);
   // Data fetched ahead must leave free the memory in which it is decoded ahead: stored bytes alone
   // would not keep consumers from waiting.
-  const uint64_t beside = less(memory.share.wanted, mixed + memory.window + needs.index.value());
-  memory.ahead = std::max(less(beside, second + threads * together(needs.chunks, 1).value()), beside / 3);
+  const uint64_t beside = saturating_sub(memory.share.wanted, mixed + memory.window + needs.index.value());
+  memory.ahead = std::max(saturating_sub(beside, second + threads * together(needs.chunks, 1).value()), beside / 3);
   if (memory.share.wanted >= needed) return options;
   const uint64_t enough = memory.enough();
   return out_of_budget(
@@ -100,7 +100,7 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
           "to that, or {}",
           memory.share.wanted, shape.block, shape.lanes, shape.lanes == 1 ? "" : "s", needed, mixed,
           std::min(shape.chunks_mixed(), std::ssize(needs.chunks)), enough,
-          what_fits(needs.chunks, shape, less(memory.share.wanted, needed - mixed))),
+          suggest_settings(needs.chunks, shape, saturating_sub(memory.share.wanted, needed - mixed))),
       enough);
 }
 
@@ -130,10 +130,10 @@ Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& 
         enough);
   }
   const uint64_t with_largest = needs.batch.value() + std::max<uint64_t>(needs.largest_stored, 1) + index;
-  memory.per_thread = model.thread_bytes(less(memory.share.wanted, with_largest));
+  memory.per_thread = model.thread_bytes(saturating_sub(memory.share.wanted, with_largest));
   // The memory that the batches of the window leave free. Values exist twice: by row, in the batch.
   const uint64_t window = static_cast<uint64_t>(options.window_batches) * (needs.batch + needs.values / 2).value();
-  memory.ahead = less(memory.share.wanted, window + threads * memory.per_thread + index);
+  memory.ahead = saturating_sub(memory.share.wanted, window + threads * memory.per_thread + index);
   return options;
 }
 

@@ -14,7 +14,7 @@ namespace forebay {
 struct SizingInput {
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
-  RunShape run = {};               ///< rows are blocks if rows are packed; `threads` is not looked at
+  RunShape run = {};               ///< rows are blocks if rows are packed; `threads` is ignored
   EngineLimits engine = {};        ///< of this process alone
   int local_ranks = 1, ranks = 1;  ///< processes of the job on this machine, and on all machines
 };

@@ -93,7 +93,7 @@ TEST(SizingEdges, TheLeastMemoryIsEnoughAndAByteLessIsNot) {
   }
 }
 
-TEST(SizingEdges, ABatchWhoseBytesNoNumberHoldsIsRefusedAndNotTakenForASmallOne) {
+TEST(SizingEdges, ABatchWhoseSizeOverflowsIsRefused) {
   for (const int64_t batch : {int64_t{1} << 24, int64_t{1} << 30, int64_t{INT32_MAX}}) {
     const Status refused = choose_sizes(rows_of(size_t{3} << 40), {.run = {.rows = batch}}).status();
     EXPECT_EQ(refused.code(), Code::kOutOfBudget) << batch;

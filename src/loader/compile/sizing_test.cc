@@ -32,7 +32,7 @@ ExecutionPlan plan_of(size_t row_bytes) {
   return plan;
 }
 
-TEST(Sizing, chooses_what_is_not_fixed) {
+TEST(Sizing, chooses_settings_that_the_user_left_out) {
   const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.run = {.rows = 32}});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->threads, usable_cores());
@@ -52,7 +52,7 @@ TEST(Sizing, a_large_batch_that_comes_back_has_room_beside_the_window) {
             std::min(static_cast<uint64_t>(options->window_batches + 1) * kBatch, usable_memory() / 4));
 }
 
-TEST(Sizing, what_is_fixed_stays) {
+TEST(Sizing, user_settings_are_unchanged) {
   const Result<RunnerOptions> options =
       choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .run = {.rows = 32}});
   ASSERT_TRUE(options.ok());
@@ -70,13 +70,13 @@ TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
   EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = status.bytes_needed(), .run = {.rows = 32}}).ok());
 }
 
-TEST(Sizing, old_rows_count_as_rows_of_the_batch) {
+TEST(Sizing, replayed_rows_count_as_rows_of_the_batch) {
   EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .run = {.rows = 40, .replayed_rows = 8}}).status().code(),
             Code::kOutOfBudget);
   EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .run = {.rows = 40, .replayed_rows = 8}}).ok());
 }
 
-TEST(Sizing, nonsense_is_refused) {
+TEST(Sizing, impossible_settings_are_refused) {
   for (const int threads : {0, -1, 1'000'000}) {
     EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = threads, .requests = {}, .memory = {}}).status().code(),
               Code::kInvalidArgument);

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "loader/describe/file_hash.h"
-#include "loader/describe/said_args.h"
+#include "loader/describe/given_args.h"
 #include "pipeline/description.h"
 #include "pipeline/op_spec.h"
 
@@ -79,7 +79,7 @@ Json unless_default(Json value, const Json& default_value) { return value == def
 
 Pipeline with_step(const Pipeline& pipeline, std::string name, std::initializer_list<std::pair<const char*, Json>> args,
                    std::shared_ptr<void> attachment, std::string attachment_name) {
-  OpSpec op{std::move(name), with_words(said_args(args)), std::move(attachment), std::move(attachment_name)};
+  OpSpec op{std::move(name), with_words(given_args(args)), std::move(attachment), std::move(attachment_name)};
   return Pipeline(std::make_shared<const Description>(pipeline.description().append(std::move(op))));
 }
 

@@ -12,29 +12,31 @@
 #include "forebay/pipeline.h"
 #include "pipeline/json_fwd.h"
 
-// Conversions of C++ arguments to the values of a description. They give the form that the other
-// faces give, so that equal pipelines have equal fingerprints. Null says that nothing was given.
+// Conversions of C++ arguments to the values of a description. The values have the form that they
+// have from Python and JSON, so that equal pipelines have equal fingerprints. An argument that was
+// not given is null.
 
 namespace forebay {
 
-/// One name alone, several as a list, null for none.
+/// Returns a single name as a text, several names as a list, and null for none.
 Json field_json(const Fields& fields);
-/// The side of a square, or {height, width}; null for none.
+/// Returns the side of a square, or [height, width]; null for no size.
 Json size_json(const ImageSize& size);
-/// One number alone, several as a list, null for none.
+/// Returns a single number as it is, several numbers as a list, and null for none.
 Json range_json(const std::vector<double>& range);
 Json text_json(const TextByField& text);
-/// Null for an empty text.
+/// Returns null for an empty text.
 Json text_or_none(std::string text);
 Json value_json(const TableValue& value);
 Json byte_size_json(const ByteSize& size);
-/// Null for no size.
+/// Returns null for no size.
 Json byte_size_json(const std::optional<ByteSize>& size);
-/// A lower limit called "min" or an upper one called "max"; null for one that limits nothing.
+/// Returns a lower limit if `name` is "min", or an upper one if it is "max"; null for a limit that
+/// limits nothing.
 Json limit_json(std::string_view name, std::optional<double> value);
-/// The hash that was given, or else that of the file; null where the file cannot be read.
+/// Returns the given hash, or else that of the file; null if the file cannot be read.
 Json hash_json(std::string given, const std::string& path);
-/// Null for the default.
+/// Returns null if the value is the default.
 Json unless_default(Json value, const Json& default_value);
 
 template <typename T>
@@ -42,7 +44,7 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-/// The pipeline with one more step. Arguments that are null are left out.
+/// Returns the pipeline with one more step. Arguments that are null are left out.
 Pipeline with_step(const Pipeline& pipeline, std::string name, std::initializer_list<std::pair<const char*, Json>> args,
                    std::shared_ptr<void> attachment = nullptr, std::string attachment_name = "");
 

@@ -73,7 +73,7 @@ void check_hdf5(const OpSpec& source, std::vector<Problem>& found) {
 
 Result<std::shared_ptr<const Source>> open_hdf5_step(const OpSpec& source, const OpenSourceOptions& options) {
   const Hdf5Request request = hdf5_request(source);
-  FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));
+  FOREBAY_ASSIGN(StoreAndPath at, open_store_for(request.names.front(), options));
   FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_hdf5(std::move(at), request, options.stop));
   return opened;
 }

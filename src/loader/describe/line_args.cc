@@ -9,7 +9,7 @@
 #include "format/lines/line_table.h"
 #include "format/lines/text_files.h"
 #include "format/lines/text_lines.h"
-#include "loader/describe/open_kinds.h"
+#include "loader/describe/open_sample_sources.h"
 #include "loader/describe/table_args.h"
 #include "ops/definition/args.h"
 
@@ -38,7 +38,7 @@ Result<std::shared_ptr<const LineTable>> open_table_of_lines(const OpSpec& sourc
   const Json given = source.args.value("pattern", Json());
   const std::vector<std::string> names = field_list(given);
   if (names.empty()) return invalid_argument("nothing is given; give a pattern, a folder, a file, or a list of files");
-  FOREBAY_ASSIGN(StoreAndPath at, place_of(names.front(), options));
+  FOREBAY_ASSIGN(StoreAndPath at, open_store_for(names.front(), options));
   OpenLinesOptions how;
   how.rows = rows;
   how.endings = endings;

@@ -9,11 +9,11 @@
 
 namespace forebay {
 
-/// The steps of a description up to `last`, inclusive, as materialised data stores them. They are
-/// the steps that the fingerprint covers, without the order; `order_at` says where the order stood.
+/// Steps of a description up to `last`, inclusive, in the form in which materialised data stores
+/// them: the steps that the fingerprint covers, without the order step.
 struct StepsBefore {
   std::string steps;               ///< JSON: [{"op": name, "args": {…}, "attachment": name}, …]
-  std::optional<size_t> order_at;  ///< index in `steps` at which the order stood
+  std::optional<size_t> order_at;  ///< index in `steps` at which the order step stood
 };
 StepsBefore steps_before(const Description& description, size_t last);
 

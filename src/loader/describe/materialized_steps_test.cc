@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-TEST(MaterializedSteps, an_original_is_told_where_json_can_say_it) {
+TEST(MaterializedSteps, the_original_source_is_known_if_json_can_express_it) {
   const auto source =
       original_source(R"([{"op":"files","args":{"pattern_or_list":"a/*.jpg"}},{"op":"decode_image","args":{}}])");
   ASSERT_TRUE(source);
@@ -18,7 +18,7 @@ TEST(MaterializedSteps, an_original_is_told_where_json_can_say_it) {
 }
 
 // A manifest is a file, so its content is untrusted.
-TEST(MaterializedSteps, steps_of_other_types_are_steps_of_nothing) {
+TEST(MaterializedSteps, steps_of_wrong_types_are_ignored) {
   for (const char* text : {"", "{}", "[]", "[1]", "[null]"}) EXPECT_FALSE(original_source(text)) << text;
   for (const char* text :
        {R"([{}])", R"([{"op":5,"args":7}])", R"([{"op":null,"args":[1]}])", R"([{"op":["files"]}])"}) {

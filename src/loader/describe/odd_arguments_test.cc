@@ -70,11 +70,11 @@ void look_at_everything(const Description& description) {
   EXPECT_FALSE(description.to_string().empty());
   description.fingerprint(catalog());
   for (size_t end = 1; end <= description.steps().size(); ++end) {
-    place_identity(description, end);
-    place_description(description, end);
+    prefix_identity(description, end);
+    prefix_description(description, end);
   }
   if (!description.steps().empty()) {
-    EXPECT_GE(chosen_unread(description, nullptr, 1000)->size(), 0);
+    EXPECT_GE(select_unread(description, nullptr, 1000)->size(), 0);
   }
   batch_size(description);
   const auto json = description.to_json();
@@ -113,7 +113,7 @@ TEST(StrangeArguments, of_any_source_are_problems_with_a_remedy_or_none) {
   }
 }
 
-TEST(StrangeArguments, of_which_there_are_none_by_that_name_are_told_by_operators_and_sources_alike) {
+TEST(StrangeArguments, that_do_not_exist_are_reported_by_operators_and_sources_alike) {
   const OpSpec source{"images", {{"root", "photos"}}, nullptr, ""};
   const auto told = [](const Description& description) {
     std::string text;

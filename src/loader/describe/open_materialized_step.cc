@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Source>> open_materialized_step(const OpSpec& sourc
   const Json given = source.args.value("url", Json());
   const std::string url = given.is_string() ? given.get<std::string>() : "";
   if (url.empty()) return invalid_argument("materialized: the URL is empty; give the folder that was written");
-  FOREBAY_ASSIGN(StoreAndPath folder, place_of(url, options));
+  FOREBAY_ASSIGN(StoreAndPath folder, open_store_for(url, options));
   FOREBAY_ASSIGN(MaterializedManifest manifest, read_manifest(folder, options.stop));
   if (source.args.value("original", Json("check")) != Json("trust"))
     FOREBAY_RETURN_IF_ERROR(check_original(manifest, folder.store->display_name(folder.path), options));

@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-Result<StoreAndPath> place_of(const std::string& url, const OpenSourceOptions& options) {
+Result<StoreAndPath> open_store_for(const std::string& url, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(StoreAndPath place, open_store(url, options.storage_options, options.requests));
   place.warnings = options.warnings;
   return place;

@@ -25,7 +25,7 @@ struct OpenSourceOptions {
 };
 
 /// Opens the store of `url` with the options that apply to it. Warnings go to `options.warnings`.
-Result<StoreAndPath> place_of(const std::string& url, const OpenSourceOptions& options);
+Result<StoreAndPath> open_store_for(const std::string& url, const OpenSourceOptions& options);
 
 /// Opens the source that step 0 of a description names: reads its listing or manifest, or maps its
 /// arrays. If the step carries an open source, returns that.

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "forebay/pipeline.h"
+#include "loader/describe/given_args.h"
 #include "loader/describe/hdf5_args.h"
 #include "loader/describe/open_source.h"
-#include "loader/describe/said_args.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/table_args.h"
 #include "loader/describe/user_code.h"
@@ -26,9 +26,9 @@ Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = 
 
 Pipeline images(std::string root, ImagesOptions options) {
   return source("images",
-                said_args({{"root", std::move(root)},
-                           {"split_by", std::move(options.split_by)},
-                           {"classes", options.classes.empty() ? Json() : Json(std::move(options.classes))}}));
+                given_args({{"root", std::move(root)},
+                            {"split_by", std::move(options.split_by)},
+                            {"classes", options.classes.empty() ? Json() : Json(std::move(options.classes))}}));
 }
 
 namespace {
@@ -37,33 +37,34 @@ Json follow_json(bool follow) { return follow ? Json(true) : Json(); }
 }  // namespace
 
 Pipeline files(std::string pattern, FilesOptions options) {
-  return source("files", said_args({{"pattern_or_list", std::move(pattern)}, {"follow", follow_json(options.follow)}}));
+  return source("files",
+                given_args({{"pattern_or_list", std::move(pattern)}, {"follow", follow_json(options.follow)}}));
 }
 Pipeline stream(std::string url, LogOptions options) {
   return source("stream",
-                said_args({{"url", std::move(url)},
-                           {"fields", options.fields.empty() ? Json() : Json(options.fields)},
-                           {"partition", options.partition.empty() ? Json() : Json(options.partition)},
-                           {"format", options.format.empty() ? Json() : Json(options.format)},
-                           {"start", options.start == "beginning" ? Json() : Json(options.start)},
-                           {"on_trimmed", options.on_trimmed == "error" ? Json() : Json(options.on_trimmed)}}));
+                given_args({{"url", std::move(url)},
+                            {"fields", options.fields.empty() ? Json() : Json(options.fields)},
+                            {"partition", options.partition.empty() ? Json() : Json(options.partition)},
+                            {"format", options.format.empty() ? Json() : Json(options.format)},
+                            {"start", options.start == "beginning" ? Json() : Json(options.start)},
+                            {"on_trimmed", options.on_trimmed == "error" ? Json() : Json(options.on_trimmed)}}));
 }
 Pipeline files(std::vector<std::string> names) { return source("files", {{"pattern_or_list", std::move(names)}}); }
 
 Pipeline manifest(std::string url, ManifestOptions options) {
-  return source("manifest", said_args({{"url", std::move(url)},
-                                       {"root", options.root.empty() ? Json() : Json(options.root)},
-                                       {"path", std::move(options.path)},
-                                       {"header", options.header ? Json() : Json(false)},
-                                       {"columns", options.columns.empty() ? Json() : Json(options.columns)},
-                                       {"types", options.types.empty() ? Json() : Json(options.types)}}));
+  return source("manifest", given_args({{"url", std::move(url)},
+                                        {"root", options.root.empty() ? Json() : Json(options.root)},
+                                        {"path", std::move(options.path)},
+                                        {"header", options.header ? Json() : Json(false)},
+                                        {"columns", options.columns.empty() ? Json() : Json(options.columns)},
+                                        {"types", options.types.empty() ? Json() : Json(options.types)}}));
 }
 
 namespace {
 Pipeline lines(Json pattern, const TextOptions& options) {
-  return source("text", said_args({{"pattern", std::move(pattern)},
-                                   {"by", options.by == "line" ? Json() : Json(options.by)},
-                                   {"follow", follow_json(options.follow)}}));
+  return source("text", given_args({{"pattern", std::move(pattern)},
+                                    {"by", options.by == "line" ? Json() : Json(options.by)},
+                                    {"follow", follow_json(options.follow)}}));
 }
 
 Pipeline records(Json pattern, const JsonlOptions& options) {
@@ -83,8 +84,8 @@ Pipeline jsonl(std::vector<std::string> names, JsonlOptions options) { return re
 
 Pipeline materialized(std::string url, MaterializedOptions options) {
   return source("materialized",
-                said_args({{"url", std::move(url)},
-                           {"original", options.original == "check" ? Json() : Json(options.original)}}));
+                given_args({{"url", std::move(url)},
+                            {"original", options.original == "check" ? Json() : Json(options.original)}}));
 }
 
 namespace {

@@ -27,7 +27,7 @@ std::string last_args(const Pipeline& pipeline) { return last_step(pipeline).arg
 
 const Pipeline kPictures = images("photos").decode_image();
 
-TEST(PipelineFace, arguments_that_say_nothing_are_left_out) {
+TEST(PipelineFace, default_arguments_are_left_out) {
   EXPECT_EQ(last_args(kPictures.shuffle()), "{}");
   EXPECT_EQ(last_args(kPictures.shuffle({.block = 3})), R"({"block":3})");
   EXPECT_EQ(last_args(kPictures.clip({.max = 2, .field = {"x"}})), R"({"max":2,"field":"x"})");
@@ -104,14 +104,14 @@ TEST(PipelineFace, code_and_memory_of_the_program_cannot_be_saved_and_are_named)
 
 // ---- check()
 
-TEST(CheckPipeline, of_nothing_says_to_begin) {
+TEST(CheckPipeline, an_empty_pipeline_needs_a_source) {
   const auto problems = Pipeline().check();
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].remedy, "begin with a source");
   EXPECT_FALSE(Pipeline().classes().ok());
 }
 
-TEST(CheckPipeline, names_the_place_of_each_problem_among_the_steps) {
+TEST(CheckPipeline, names_the_step_of_each_problem) {
   const Pipeline wrong = kPictures.random_crop(0).random_flip({.p = 3}).batch(0);
   const auto problems = wrong.check();
   ASSERT_EQ(problems.size(), 3u);
@@ -133,7 +133,7 @@ TEST(CheckPipeline, steps_that_say_how_all_is_read_are_there_once) {
   }
 }
 
-TEST(CheckPipeline, a_source_that_is_wrong_hides_what_would_follow_from_it) {
+TEST(CheckPipeline, problems_of_a_source_hide_their_consequences) {
   const auto made = Pipeline::from_json(
       R"({"forebay_pipeline": 1, "steps": [{"op": "imges", "root": "x"}, {"op": "resize", "size": 0}]})");
   ASSERT_TRUE(made.ok());

@@ -21,7 +21,7 @@ bool tells(const std::vector<Problem>& problems, const std::string& word) {
                      [&](const Problem& problem) { return problem.message.find(word) != std::string::npos; });
 }
 
-TEST(SourceArgs, what_is_right_is_let_through) {
+TEST(SourceArgs, valid_arguments_pass) {
   EXPECT_TRUE(check("images", {{"root", "a"}, {"split_by", "folder"}}).empty());
   EXPECT_TRUE(check("files", {{"pattern_or_list", "a/*"}}).empty());
   EXPECT_TRUE(check("files", {{"pattern_or_list", {"a", "b"}}}).empty());
@@ -30,7 +30,7 @@ TEST(SourceArgs, what_is_right_is_let_through) {
   EXPECT_TRUE(check("dataset", {{"size", 3}}, "Squares").empty());
 }
 
-TEST(SourceArgs, what_is_unknown_or_missing_or_wrong_is_told) {
+TEST(SourceArgs, unknown_missing_and_wrong_arguments_are_reported) {
   EXPECT_TRUE(tells(check("images", {{"root", "a"}, {"rot", "b"}}), "unknown argument 'rot' (did you mean 'root'?)"));
   EXPECT_TRUE(tells(check("images", Json::object()), "root is missing"));
   EXPECT_TRUE(tells(check("manifest", {{"url", 5}}), "url is 5"));
@@ -39,7 +39,7 @@ TEST(SourceArgs, what_is_unknown_or_missing_or_wrong_is_told) {
   EXPECT_EQ(check("files", Json::object()).front().op, "0: files");
 }
 
-TEST(SourceArgs, who_mistypes_a_source_is_told_of_all_there_are) {
+TEST(SourceArgs, a_mistyped_source_lists_all_sources) {
   const std::vector<Problem> problems = check("jsnol", Json::object());
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].message, "there is no source 'jsnol' (did you mean 'jsonl'?)");
@@ -47,7 +47,7 @@ TEST(SourceArgs, who_mistypes_a_source_is_told_of_all_there_are) {
     EXPECT_NE(problems[0].remedy.find(source.name), std::string::npos) << source.name;
 }
 
-TEST(SourceArgs, objects_of_a_program_are_missed) {
+TEST(SourceArgs, missing_attachments_are_reported) {
   EXPECT_TRUE(tells(check("dataset", {{"size", 3}}), "the data set itself is missing"));
   EXPECT_TRUE(tells(check("arrays", {{"fields", {"x"}}}), "the arrays themselves are missing"));
 }

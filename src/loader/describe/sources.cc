@@ -7,8 +7,8 @@
 
 #include "loader/describe/hdf5_args.h"
 #include "loader/describe/line_args.h"
-#include "loader/describe/open_kinds.h"
 #include "loader/describe/open_materialized_step.h"
+#include "loader/describe/open_sample_sources.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/stream_args.h"
 #include "loader/describe/table_args.h"
@@ -114,28 +114,27 @@ void check_dataset(const OpSpec& source, std::vector<Problem>& found) {
       "begin with fb.Dataset(...) in your program, or with a source that has a name, such as files or parquet");
 }
 
-ArgDef where(std::string name, ArgType type, bool required, std::string help) {
+ArgDef location_arg(std::string name, ArgType type, bool required, std::string help) {
   return {std::move(name), type, required, nullptr, std::move(help), ArgForm::kPlain, ArgUse::kPlace};
 }
 
-ArgDef follow() {
+ArgDef follow_arg() {
   return {"follow", ArgType::kBool, false, false, "true: what comes later, too, without an end", ArgForm::kNamed};
 }
 
 using OpenSource = decltype(SourceDef::open);
 
 // Opens the same files as a log if `follow` is set.
-OpenSource or_followed(const char* pattern, const char* format, bool whole_files, OpenSource as_they_are) {
+OpenSource open_or_follow(const char* pattern, const char* format, bool whole_files, OpenSource open_files) {
   return [=](const OpSpec& source, const OpenSourceOptions& options) {
-    return follows(source) ? open_followed(source, pattern, format, whole_files, options)
-                           : as_they_are(source, options);
+    return follows(source) ? open_followed(source, pattern, format, whole_files, options) : open_files(source, options);
   };
 }
 
 SourceDef images_source() {
   return {.name = "images",
           .help = "A folder of pictures with one sub-folder per class.",
-          .args = {where("root", ArgType::kText, true, "the folder that holds the class folders"),
+          .args = {location_arg("root", ArgType::kText, true, "the folder that holds the class folders"),
                    {"split_by", ArgType::kText, false, "folder",
                     "what makes classes: \"folder\"; or \"none\": all pictures below the root, without labels"},
                    {"classes", ArgType::kJson, false, nullptr,
@@ -147,55 +146,56 @@ SourceDef images_source() {
 }
 
 SourceDef files_source() {
-  return {.name = "files",
-          .help = "Files as they are.",
-          .args = {where("pattern_or_list", ArgType::kJson, true, "a pattern, or a list of files"), follow()},
-          .announced = [](const OpSpec&) { return files_schema(); },
-          .check = check_files,
-          .open = or_followed("pattern_or_list", "bytes", /*whole_files=*/true, open_files_step)};
+  return {
+      .name = "files",
+      .help = "Files as they are.",
+      .args = {location_arg("pattern_or_list", ArgType::kJson, true, "a pattern, or a list of files"), follow_arg()},
+      .announced = [](const OpSpec&) { return files_schema(); },
+      .check = check_files,
+      .open = open_or_follow("pattern_or_list", "bytes", /*whole_files=*/true, open_files_step)};
 }
 
 SourceDef manifest_source() {
-  return {
-      .name = "manifest",
-      .help = "Objects listed in a CSV, JSONL or Parquet file, a row each.",
-      .args = {where("url", ArgType::kText, true, "a CSV, JSONL or Parquet file"),
-               where("root", ArgType::kText, false, "what the paths are relative to; the list's folder if not given"),
-               {"path", ArgType::kText, false, "path", "the column that holds the paths"},
-               {"header", ArgType::kBool, false, true, "whether the first line names the columns"},
-               {"columns", ArgType::kJson, false, nullptr, "their names where there is no header"},
-               {"types", ArgType::kJson, false, nullptr, "types by column, in place of what the values look like"}},
-      .announced = [](const OpSpec&) { return open_ended(files_schema()); },
-      .open = open_manifest_step};
+  return {.name = "manifest",
+          .help = "Objects listed in a CSV, JSONL or Parquet file, a row each.",
+          .args = {location_arg("url", ArgType::kText, true, "a CSV, JSONL or Parquet file"),
+                   location_arg("root", ArgType::kText, false,
+                                "what the paths are relative to; the list's folder if not given"),
+                   {"path", ArgType::kText, false, "path", "the column that holds the paths"},
+                   {"header", ArgType::kBool, false, true, "whether the first line names the columns"},
+                   {"columns", ArgType::kJson, false, nullptr, "their names where there is no header"},
+                   {"types", ArgType::kJson, false, nullptr, "types by column, in place of what the values look like"}},
+          .announced = [](const OpSpec&) { return open_ended(files_schema()); },
+          .open = open_manifest_step};
 }
 
 SourceDef text_source() {
   return {.name = "text",
           .help = "Lines of text files, or text files as they are.",
-          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+          .args = {location_arg("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
                    {"by", ArgType::kText, false, "line", "what a sample is: \"line\" or \"file\""},
-                   follow()},
+                   follow_arg()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return text_schema(); },
           .check = check_text,
-          .open = or_followed("pattern", "text", /*whole_files=*/false, open_text_step)};
+          .open = open_or_follow("pattern", "text", /*whole_files=*/false, open_text_step)};
 }
 
 SourceDef jsonl_source() {
   return {.name = "jsonl",
           .help = "Records of JSON: one a line, or the elements of a list.",
-          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+          .args = {location_arg("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
                    {"fields", ArgType::kJson, false, nullptr,
                     "the members to take, with their types; those of the first records if not given"},
                    {"null", ArgType::kJson, false, "error",
                     "what becomes of what is null or missing: \"error\", a value, or values by field"},
                    {"nan", ArgType::kText, false, "error",
                     "what becomes of NaN and Infinity, which are no JSON: \"error\", \"keep\" or \"null\""},
-                   follow()},
+                   follow_arg()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return open_ended(); },
           .check = check_jsonl,
-          .open = or_followed("pattern", "json", /*whole_files=*/false, open_jsonl_step)};
+          .open = open_or_follow("pattern", "json", /*whole_files=*/false, open_jsonl_step)};
 }
 
 SourceDef arrays_source() {
@@ -224,7 +224,7 @@ SourceDef dataset_source() {
 SourceDef stream_source() {
   return {.name = "stream",
           .help = "Records of a broker's log, as they come.",
-          .args = {where("url", ArgType::kText, true, "redis://, nats:// or kafka://, and what to read there"),
+          .args = {location_arg("url", ArgType::kText, true, "redis://, nats:// or kafka://, and what to read there"),
                    {"fields", ArgType::kJson, false, nullptr, "of a record's payload: types by name"},
                    {"partition", ArgType::kJson, false, nullptr,
                     "of Kafka: the number of one, or a list of them; all if not given"},
@@ -255,13 +255,13 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
   return {
       .name = std::move(name),
       .help = std::move(help),
-      .args = {where("pattern", ArgType::kJson, false, "a folder, a file, a pattern, or a list of files"),
+      .args = {location_arg("pattern", ArgType::kJson, false, "a folder, a file, a pattern, or a list of files"),
                {"columns", ArgType::kJson, false, nullptr, "those to read, in this order; all if not given"},
                {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
                {"null", ArgType::kJson, false, "error",
                 "what becomes of nulls: \"error\", a value, values by column, or masks"},
                {"types", ArgType::kJson, false, nullptr, "the types to read columns as; the files' own if not given"},
-               follow()},
+               follow_arg()},
       .kind = SourceKind::kTable,
       .announced = [](const OpSpec&) { return open_ended(); },
       .check = check_table,
@@ -277,7 +277,7 @@ SourceDef webdataset_source() {
   return {
       .name = "webdataset",
       .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
-      .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+      .args = {location_arg("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
                {"fields", ArgType::kJson, false, nullptr,
                 "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
                {"optional", ArgType::kFields, false, Json::array(),
@@ -297,7 +297,7 @@ SourceDef webdataset_source() {
 SourceDef hdf5_source() {
   return {.name = "hdf5",
           .help = "Rows of data sets of HDF5 files, or windows over them.",
-          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+          .args = {location_arg("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
                    {"fields", ArgType::kJson, true, nullptr,
                     "for each field where it is: \"/group/data\", \"/table.member\" or \"/data@attribute\""},
                    {"window", ArgType::kInt, false, nullptr,
@@ -314,7 +314,7 @@ SourceDef materialized_source() {
   return {
       .name = "materialized",
       .help = "What `materialize` wrote: the ids, order and fingerprint of the original.",
-      .args = {where("url", ArgType::kText, true, "the folder that was written"),
+      .args = {location_arg("url", ArgType::kText, true, "the folder that was written"),
                {"original", ArgType::kText, false, "check",
                 "\"check\" whether what it was made of has changed, or \"trust\" it", ArgForm::kPlain, ArgUse::kPlace}},
       .kind = SourceKind::kTable,

@@ -15,7 +15,7 @@ struct IterableAttachment {
   PushedLog::Open open;
 };
 
-/// Logs with an address: `stream`, and files that are followed.
+/// Checks and opens logs that have an address: `stream`, and files that are followed.
 void check_stream(const OpSpec& source, std::vector<Problem>& found);
 Schema announced_stream(const OpSpec& source);
 Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const OpenSourceOptions& options);

@@ -285,7 +285,7 @@ Result<std::shared_ptr<const ChunkSource>> open_table_source(const OpSpec& sourc
   request.format = format;
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   if (!source.attachment) {
-    FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));
+    FOREBAY_ASSIGN(StoreAndPath at, open_store_for(request.names.front(), options));
     return open_table(std::move(at), request, *codecs, options.stop);
   }
   const auto memory = std::static_pointer_cast<const MemoryTables>(source.attachment);

@@ -35,7 +35,7 @@ TEST(TableArgs, numbers_that_json_does_not_know_survive) {
   }
 }
 
-TEST(TableArgs, what_is_wrong_is_found_without_touching_storage) {
+TEST(TableArgs, wrong_arguments_are_found_without_touching_storage) {
   const auto problem = [](const std::string& args) {
     const auto pipeline = Pipeline::from_json(R"({"forebay_pipeline": 1, "steps": [{"op": "parquet")" + args + "}]}");
     EXPECT_TRUE(pipeline.ok()) << args;
@@ -95,7 +95,7 @@ TEST(TableArgs, values_of_every_kind_are_the_same_behind_json) {
   }
 }
 
-TEST(TableArgs, streams_that_are_none_are_refused_before_anything_is_taken) {
+TEST(TableArgs, invalid_streams_are_refused_before_any_is_taken) {
   EXPECT_EQ(arrow_streams_step({}, Json::object()).status().code(), Code::kInvalidArgument);
   void* const one[] = {nullptr};
   EXPECT_FALSE(arrow_streams_step(one, Json::object()).ok());

@@ -15,7 +15,7 @@ namespace {
 
 using Advice = std::pair<std::string, std::string>;
 
-std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
+std::optional<Advice> stream_advice(const OpSpec& step) {
   const OpDef* const def = catalog().find(step.name);
   if (def == nullptr) return std::nullopt;
   switch (def->effect) {
@@ -38,7 +38,7 @@ std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
   }
 }
 
-std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
+std::optional<Advice> data_set_advice(const OpSpec& step) {
   if (catalog().has_effect(step, OpEffect::kBuffering))
     return Advice("the source is a data set, which comes no faster than it is read",
                   "leave it out; memory= bounds what is read ahead");
@@ -47,7 +47,7 @@ std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
   return std::nullopt;
 }
 
-std::optional<Problem> wrong_on_underrun(const std::vector<OpSpec>& steps) {
+std::optional<Problem> underrun_problem(const std::vector<OpSpec>& steps) {
   const OpSpec* buffer = nullptr;
   bool rehearses = false;
   for (const OpSpec& step : steps) {
@@ -76,9 +76,9 @@ std::vector<Problem> unbounded_problems(const Description& description) {
   const std::vector<OpSpec>& steps = description.steps();
   if (steps.empty()) return problems;
   const bool unbounded = is_unbounded(steps.front());
-  if (std::optional<Problem> wrong = wrong_on_underrun(steps)) problems.push_back(std::move(*wrong));
+  if (std::optional<Problem> wrong = underrun_problem(steps)) problems.push_back(std::move(*wrong));
   for (size_t i = 1; i < steps.size(); ++i) {
-    const std::optional<Advice> wrong = unbounded ? wrong_in_a_stream(steps[i]) : wrong_in_a_data_set(steps[i]);
+    const std::optional<Advice> wrong = unbounded ? stream_advice(steps[i]) : data_set_advice(steps[i]);
     if (wrong) problems.push_back({fmt::format("{}: {}", i, steps[i].name), wrong->first, wrong->second});
   }
   return problems;

@@ -10,7 +10,8 @@ namespace forebay {
 /// Whether a source has no end: a stream, or files that are followed.
 bool is_unbounded(const OpSpec& source);
 
-/// Returns the steps' problems that follow from a source without an end, or with one.
+/// Returns the problems of steps that do not fit the source: those for data sets over a stream, and
+/// those for streams over a data set.
 std::vector<Problem> unbounded_problems(const Description& description);
 
 }  // namespace forebay

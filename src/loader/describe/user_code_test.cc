@@ -137,7 +137,7 @@ TEST(UserCode, bytes_and_text_stay_what_they_were) {
   }
 }
 
-TEST(UserCode, what_it_got_is_a_copy_so_that_the_data_set_stays_whole) {
+TEST(UserCode, the_function_gets_a_copy_of_the_fields) {
   Tensor original = Tensor::allocate(DType::kInt32, {1});
   original.data<int32_t>()[0] = 7;
   const auto record = mapped_value(Value::of(original), FieldKind::kTensor, [](Sample& sample) {
@@ -149,13 +149,13 @@ TEST(UserCode, what_it_got_is_a_copy_so_that_the_data_set_stays_whole) {
   EXPECT_EQ(original.data<int32_t>()[0], 7);
 }
 
-TEST(UserCode, a_field_that_was_promised_and_not_made_is_named) {
+TEST(UserCode, a_declared_field_that_is_missing_is_named) {
   const auto record = mapped_value(three_numbers(), FieldKind::kTensor, [](Sample&) { return Status(); }, {"made"});
   EXPECT_EQ(record.status().code(), Code::kUnsupported);
   EXPECT_NE(record.status().message().find("'made'"), std::string::npos);
 }
 
-TEST(UserCode, a_field_that_was_taken_away_is_the_one_that_there_was) {
+TEST(UserCode, a_removed_field_keeps_its_old_value) {
   const auto record = mapped_value(three_numbers(), FieldKind::kTensor, [](Sample& sample) {
     sample.clear();
     return Status();
@@ -164,7 +164,7 @@ TEST(UserCode, a_field_that_was_taken_away_is_the_one_that_there_was) {
   EXPECT_EQ((*record)[0].tensor.data<int32_t>()[3], 3);
 }
 
-TEST(UserCode, whatever_it_throws_is_a_failure_of_the_sample_but_for_memory) {
+TEST(UserCode, any_exception_but_bad_alloc_is_a_failure_of_the_sample) {
   const auto thrown = mapped_value(three_numbers(), FieldKind::kTensor, [](Sample&) -> Status { throw 42; });
   EXPECT_EQ(thrown.status().code(), Code::kUser);
   ASSERT_NE(thrown.status().payload(), nullptr);
@@ -181,7 +181,7 @@ TEST(UserCode, whatever_it_throws_is_a_failure_of_the_sample_but_for_memory) {
   EXPECT_EQ(own.status().code(), Code::kCorrupt) << "a status is taken as it is";
 }
 
-TEST(UserCode, a_copy_needs_memory_and_asks_for_it_first) {
+TEST(UserCode, a_copy_reserves_its_memory_first) {
   Record record;
   record.push_back(three_numbers());
   bool called = false;
@@ -196,7 +196,7 @@ TEST(UserCode, a_copy_needs_memory_and_asks_for_it_first) {
   EXPECT_FALSE(called) << "it will be called once, when there is room";
 }
 
-TEST(UserCode, a_filter_leaves_its_answer_alone) {
+TEST(UserCode, a_filter_replaces_the_record_by_its_answer) {
   for (const bool keep : {true, false}) {
     Record record;
     record.push_back(three_numbers());

@@ -155,7 +155,7 @@ Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source,
   // Without a cache folder (no HOME), headers are read at each opening: slower, but not an error.
   if (const Result<std::string> folder = default_cache_folder(); folder.ok())
     request.kept_indexes = kept_indexes_folder(*folder);
-  FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));
+  FOREBAY_ASSIGN(StoreAndPath at, open_store_for(request.names.front(), options));
   FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_webdataset(std::move(at), request, options.stop));
   return opened;
 }

@@ -75,65 +75,68 @@ std::optional<int> slurm_local_ranks(const Environment& environment) {
   return list && number && *number >= 0 ? tasks_of_node(*list, *number) : std::nullopt;
 }
 
-bool tells(const Launcher& launcher, const Environment& environment) {
+bool has_rank_and_size(const Launcher& launcher, const Environment& environment) {
   return value_of(environment, launcher.rank) && value_of(environment, launcher.world_size);
 }
 
 // The script of an sbatch job also has SLURM_PROCID and SLURM_NTASKS, the number of tasks it may
 // start. Only a process that srun started is a task.
 bool is_slurm_task(const Environment& environment) {
-  return tells(kSlurm, environment) && value_of(environment, "SLURM_STEP_ID").has_value();
+  return has_rank_and_size(kSlurm, environment) && value_of(environment, "SLURM_STEP_ID").has_value();
 }
 
 // Within a Slurm job, mpirun starts its processes as steps, so Slurm's variables may describe
 // those.
-bool says_the_same(const Launcher& mpi, const Environment& environment) {
+bool agrees_with_slurm(const Launcher& mpi, const Environment& environment) {
   return value_of(environment, mpi.rank) == value_of(environment, kSlurm.rank) &&
          value_of(environment, mpi.world_size) == value_of(environment, kSlurm.world_size);
 }
 
 const Launcher* launcher_of(const Environment& environment) {
-  if (tells(kTorchrun, environment)) return &kTorchrun;
+  if (has_rank_and_size(kTorchrun, environment)) return &kTorchrun;
   const bool slurm = is_slurm_task(environment);
   for (const Launcher& mpi : kMpis) {
     // If both agree, Slurm is preferred, because it also gives the number of hosts.
-    if (tells(mpi, environment)) return slurm && says_the_same(mpi, environment) ? &kSlurm : &mpi;
+    if (has_rank_and_size(mpi, environment)) return slurm && agrees_with_slurm(mpi, environment) ? &kSlurm : &mpi;
   }
   return slurm ? &kSlurm : nullptr;
 }
 
-Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
-  Place place;
-  FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
-  FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
+Result<RankInfo> read_rank_info(const Launcher& launcher, const Environment& environment) {
+  RankInfo rank_info;
+  FOREBAY_ASSIGN(rank_info.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
+  FOREBAY_ASSIGN(rank_info.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
   if (const auto local = value_of(environment, launcher.local_ranks)) {
-    FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+    FOREBAY_ASSIGN(rank_info.local_ranks, number(launcher.local_ranks, *local));
   } else if (&launcher == &kSlurm) {
-    place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
+    rank_info.local_ranks = slurm_local_ranks(environment).value_or(rank_info.local_ranks);
   }
   // The number of local ranks differs between hosts, so the hosts cannot be computed from it.
   if (launcher.hosts != nullptr) {
     const auto hosts = value_of(environment, launcher.hosts);
-    place.hosts = hosts ? parse(*hosts).value_or(0) : 0;
+    rank_info.hosts = hosts ? parse(*hosts).value_or(0) : 0;
   }
-  return place;
+  return rank_info;
 }
 
 // For processes that mpirun starts, Slurm's variables differ from rank to rank, so MPI comes first.
 std::string job_of(const Environment& environment) {
-  if (tells(kTorchrun, environment)) return value_of(environment, "TORCHELASTIC_RUN_ID").value_or("");
-  if (tells(kMpis[0], environment)) return value_of(environment, "PMIX_NAMESPACE").value_or("");
+  if (has_rank_and_size(kTorchrun, environment)) return value_of(environment, "TORCHELASTIC_RUN_ID").value_or("");
+  if (has_rank_and_size(kMpis[0], environment)) return value_of(environment, "PMIX_NAMESPACE").value_or("");
   // Slurm treats the components of a heterogeneous job as separate jobs.
-  if (tells(kMpis[1], environment) || !is_slurm_task(environment) || value_of(environment, "SLURM_HET_SIZE")) return "";
+  if (has_rank_and_size(kMpis[1], environment) || !is_slurm_task(environment) ||
+      value_of(environment, "SLURM_HET_SIZE"))
+    return "";
   const auto job = value_of(environment, "SLURM_JOB_ID");
   if (!job) return "";
   return fmt::format("{}.{}.{}", *job, *value_of(environment, "SLURM_STEP_ID"),
                      value_of(environment, "SLURM_RESTART_COUNT").value_or("0"));
 }
 
-void tell_of_half(const Environment& environment) {
+// Warns if only one variable of a pair is set, which makes this process the only rank.
+void warn_of_half_a_pair(const Environment& environment) {
   const auto tasks = value_of(environment, kSlurm.world_size);
-  if (tells(kSlurm, environment) && *tasks != "1")
+  if (has_rank_and_size(kSlurm, environment) && *tasks != "1")
     log_warning(
         fmt::format("SLURM_NTASKS is '{}' but SLURM_STEP_ID is not set, so that srun did not start this process: it is "
                     "taken for the only rank; start one for each task with srun",
@@ -146,15 +149,15 @@ void tell_of_half(const Environment& environment) {
   }
 }
 
-// Returns the place that the launcher announces. With `given`, rank and size are known otherwise,
-// and bad variables are ignored.
-Result<Place> launched_place(const Environment& environment, bool given) {
+// Returns the rank that the launcher announces. With `given`, the caller has both rank and size, so
+// bad variables are ignored.
+Result<RankInfo> launcher_rank_info(const Environment& environment, bool given) {
   if (const Launcher* const launcher = launcher_of(environment)) {
-    Result<Place> place = read_place(*launcher, environment);
-    return place.ok() || !given ? place : Place();
+    Result<RankInfo> rank_info = read_rank_info(*launcher, environment);
+    return rank_info.ok() || !given ? rank_info : RankInfo();
   }
-  if (!given) tell_of_half(environment);
-  return Place();
+  if (!given) warn_of_half_a_pair(environment);
+  return RankInfo();
 }
 
 }  // namespace
@@ -166,29 +169,30 @@ Environment process_environment() {
   };
 }
 
-Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment) {
-  FOREBAY_ASSIGN(Place place, launched_place(environment, rank && world_size));
-  if (world_size && !rank && *world_size != place.world_size) {
+Result<RankInfo> find_rank_info(std::optional<int> rank, std::optional<int> world_size,
+                                const Environment& environment) {
+  FOREBAY_ASSIGN(RankInfo rank_info, launcher_rank_info(environment, rank && world_size));
+  if (world_size && !rank && *world_size != rank_info.world_size) {
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
-    place.rank = 0;
+    rank_info.rank = 0;
   }
   // The launcher's hosts belong to another world size.
-  if (world_size && *world_size != place.world_size) place.hosts = 0;
-  place.job = rank || world_size ? "" : job_of(environment);
-  if (world_size) place.world_size = *world_size;
-  if (rank) place.rank = *rank;
-  if (place.world_size < 1)
-    return invalid_argument(fmt::format("world_size is {}; it must be 1 or more", place.world_size));
-  if (place.rank < 0 || place.rank >= place.world_size) {
+  if (world_size && *world_size != rank_info.world_size) rank_info.hosts = 0;
+  rank_info.job = rank || world_size ? "" : job_of(environment);
+  if (world_size) rank_info.world_size = *world_size;
+  if (rank) rank_info.rank = *rank;
+  if (rank_info.world_size < 1)
+    return invalid_argument(fmt::format("world_size is {}; it must be 1 or more", rank_info.world_size));
+  if (rank_info.rank < 0 || rank_info.rank >= rank_info.world_size) {
     return invalid_argument(
         fmt::format("rank {} is out of range for a world of {}: ranks are 0 to {}; give both rank= and "
                     "world_size=",
-                    place.rank, place.world_size, place.world_size - 1));
+                    rank_info.rank, rank_info.world_size, rank_info.world_size - 1));
   }
   // If hosts have different numbers of ranks, no rank can compute which of them share a host.
-  if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
-  if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
-  return place;
+  if (rank_info.hosts < 1 || rank_info.world_size % rank_info.hosts != 0) rank_info.hosts = 0;
+  if (rank_info.local_ranks < 1 || rank_info.local_ranks > rank_info.world_size) rank_info.local_ranks = 1;
+  return rank_info;
 }
 
 }  // namespace forebay

@@ -18,35 +18,38 @@ Environment with(std::map<std::string, std::string> variables) {
   };
 }
 
-void expect_place(const Result<Place>& place, int rank, int world_size, int local_ranks) {
-  ASSERT_TRUE(place.ok()) << place.status().to_string();
-  EXPECT_EQ(place->rank, rank);
-  EXPECT_EQ(place->world_size, world_size);
-  EXPECT_EQ(place->local_ranks, local_ranks);
+void expect_rank_info(const Result<RankInfo>& rank_info, int rank, int world_size, int local_ranks) {
+  ASSERT_TRUE(rank_info.ok()) << rank_info.status().to_string();
+  EXPECT_EQ(rank_info->rank, rank);
+  EXPECT_EQ(rank_info->world_size, world_size);
+  EXPECT_EQ(rank_info->local_ranks, local_ranks);
 }
 
-TEST(Distributed, alone_unless_told) { expect_place(find_place({}, {}, with({})), 0, 1, 1); }
+TEST(Distributed, defaults_to_a_single_rank) { expect_rank_info(find_rank_info({}, {}, with({})), 0, 1, 1); }
 
-TEST(Distributed, every_launcher_is_understood) {
-  expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}})), 3, 8, 4);
-  expect_place(
-      find_place(
+TEST(Distributed, reads_the_variables_of_every_launcher) {
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}})), 3, 8,
+                   4);
+  expect_rank_info(
+      find_rank_info(
           {}, {},
           with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS_PER_NODE", "2"}})),
       5, 6, 2);
-  expect_place(find_place({}, {}, with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}})), 1, 2, 1);
-  expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
+  expect_rank_info(find_rank_info({}, {}, with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}})), 1, 2,
+                   1);
+  expect_rank_info(find_rank_info({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3,
+                   3);
 }
 
 // srun without --ntasks-per-node sets only the list of its step, in Slurm's notation.
-TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
+TEST(Distributed, slurm_lists_the_tasks_of_each_node) {
   const auto local = [](const char* list, const char* node) {
-    return find_place({}, {},
-                      with({{"SLURM_PROCID", "5"},
-                            {"SLURM_NTASKS", "12"},
-                            {"SLURM_STEP_ID", "0"},
-                            {"SLURM_STEP_TASKS_PER_NODE", list},
-                            {"SLURM_NODEID", node}}))
+    return find_rank_info({}, {},
+                          with({{"SLURM_PROCID", "5"},
+                                {"SLURM_NTASKS", "12"},
+                                {"SLURM_STEP_ID", "0"},
+                                {"SLURM_STEP_TASKS_PER_NODE", list},
+                                {"SLURM_NODEID", node}}))
         ->local_ranks;
   };
   EXPECT_EQ(local("4(x2),3,1", "0"), 4);
@@ -70,9 +73,9 @@ TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
 
 // Each host tells its ranks its own number of local ranks, which may differ. Only numbers that are
 // the same for all ranks count.
-TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
+TEST(Distributed, the_number_of_hosts_is_used_if_all_ranks_get_the_same) {
   const auto hosts = [](const std::map<std::string, std::string>& variables, std::optional<int> world = {}) {
-    return find_place(world ? std::optional(0) : std::nullopt, world, with(variables))->hosts;
+    return find_rank_info(world ? std::optional(0) : std::nullopt, world, with(variables))->hosts;
   };
   std::map<std::string, std::string> torchrun = {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}};
   EXPECT_EQ(hosts(torchrun), 0);
@@ -90,11 +93,11 @@ TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
             0);
 }
 
-TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_it) {
+TEST(Distributed, the_job_name_identifies_one_start_of_the_job) {
   std::map<std::string, std::string> variables = {
       {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_ID", "17"}};
   const auto job = [&](std::optional<int> rank = {}, std::optional<int> world = {}) {
-    return find_place(rank, world, with(variables))->job;
+    return find_rank_info(rank, world, with(variables))->job;
   };
   EXPECT_EQ(job(), "17.0.0");
   EXPECT_EQ(job(0, 2), "");  // ranks may have been started one by one
@@ -109,27 +112,27 @@ TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_
   variables.merge(
       std::map<std::string, std::string>{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "night"}});
   EXPECT_EQ(job(), "night");
-  EXPECT_EQ(find_place({}, {}, with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->job, "");
+  EXPECT_EQ(find_rank_info({}, {}, with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->job, "");
 }
 
-TEST(Distributed, torchrun_inside_slurm_counts) {
-  expect_place(
-      find_place({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})), 1,
-      2, 1);
+TEST(Distributed, torchrun_inside_slurm_takes_precedence) {
+  expect_rank_info(
+      find_rank_info({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})),
+      1, 2, 1);
 }
 
-TEST(Distributed, half_a_launcher_is_none) {
-  expect_place(find_place({}, {}, with({{"RANK", "3"}})), 0, 1, 1);
-  expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", ""}})), 0, 1, 1);
-  expect_place(
-      find_place({}, {},
-                 with({{"WORLD_SIZE", "3"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}})),
+TEST(Distributed, a_launcher_with_one_of_two_variables_is_ignored) {
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}})), 0, 1, 1);
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", ""}})), 0, 1, 1);
+  expect_rank_info(
+      find_rank_info({}, {},
+                     with({{"WORLD_SIZE", "3"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}})),
       1, 2, 1);
 }
 
 // Variables as Slurm 22.05 and Open MPI set them. Processes on the first node have those of the
 // script; processes on other nodes have those of the step with which mpirun started them.
-TEST(Distributed, mpirun_inside_slurm_counts) {
+TEST(Distributed, mpirun_inside_slurm_takes_precedence) {
   const std::map<std::string, std::string> script = {
       {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}};
   const std::map<std::string, std::string> step = {{"SLURM_PROCID", "0"},
@@ -140,32 +143,32 @@ TEST(Distributed, mpirun_inside_slurm_counts) {
   for (const auto& slurm : {script, step}) {
     std::map<std::string, std::string> both = slurm;
     both.insert({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
-    expect_place(find_place({}, {}, with(both)), 3, 4, 2);
+    expect_rank_info(find_rank_info({}, {}, with(both)), 3, 4, 2);
     both = slurm;
     both.insert({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
-    expect_place(find_place({}, {}, with(both)), 2, 4, 1);
+    expect_rank_info(find_rank_info({}, {}, with(both)), 2, 4, 1);
   }
   // srun --mpi=pmi2: both agree, and Slurm also gives the hosts.
-  const auto place = find_place({}, {},
-                                with({{"PMI_RANK", "2"},
-                                      {"PMI_SIZE", "4"},
-                                      {"SLURM_PROCID", "2"},
-                                      {"SLURM_NTASKS", "4"},
-                                      {"SLURM_STEP_ID", "0"},
-                                      {"SLURM_STEP_NUM_NODES", "2"},
-                                      {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
-                                      {"SLURM_NODEID", "1"}}));
-  expect_place(place, 2, 4, 2);
-  EXPECT_EQ(place->hosts, 2);
+  const auto rank_info = find_rank_info({}, {},
+                                        with({{"PMI_RANK", "2"},
+                                              {"PMI_SIZE", "4"},
+                                              {"SLURM_PROCID", "2"},
+                                              {"SLURM_NTASKS", "4"},
+                                              {"SLURM_STEP_ID", "0"},
+                                              {"SLURM_STEP_NUM_NODES", "2"},
+                                              {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                              {"SLURM_NODEID", "1"}}));
+  expect_rank_info(rank_info, 2, 4, 2);
+  EXPECT_EQ(rank_info->hosts, 2);
 }
 
-TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
+TEST(Distributed, the_script_of_a_slurm_job_is_warned_about) {
   std::vector<std::string> lines;
   set_log_sink([&](const std::string& line) { lines.push_back(line); });
   const std::map<std::string, std::string> script = {
       {"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}};
-  expect_place(find_place({}, {}, with(script)), 0, 1, 1);
-  expect_place(find_place(1, 2, with(script)), 1, 2, 1);
+  expect_rank_info(find_rank_info({}, {}, with(script)), 0, 1, 1);
+  expect_rank_info(find_rank_info(1, 2, with(script)), 1, 2, 1);
   set_log_sink(nullptr);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find("SLURM_NTASKS is '4' but SLURM_STEP_ID is not set"), std::string::npos) << lines[0];
@@ -174,7 +177,7 @@ TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
 
 // Each variable of each launcher in turn has values that are not numbers, while the others are
 // valid.
-TEST(Distributed, a_variable_that_is_no_number_is_named) {
+TEST(Distributed, an_invalid_number_names_its_variable) {
   const std::vector<std::array<std::string, 3>> launchers = {
       {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
       {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
@@ -187,42 +190,45 @@ TEST(Distributed, a_variable_that_is_no_number_is_named) {
         std::map<std::string, std::string> variables = {
             {names[0], "0"}, {names[1], "4"}, {names[2], "1"}, {"SLURM_STEP_ID", "0"}};
         variables[bad] = text;
-        const Result<Place> place = find_place({}, {}, with(variables));
-        EXPECT_EQ(place.status().code(), Code::kInvalidArgument) << bad << "=" << text;
-        EXPECT_NE(place.status().message().find(bad + " is '" + text + "'"), std::string::npos)
-            << place.status().message();
-        EXPECT_FALSE(find_place(1, {}, with(variables)).ok());
-        expect_place(find_place(1, 2, with(variables)), 1, 2, 1);
+        const Result<RankInfo> rank_info = find_rank_info({}, {}, with(variables));
+        EXPECT_EQ(rank_info.status().code(), Code::kInvalidArgument) << bad << "=" << text;
+        EXPECT_NE(rank_info.status().message().find(bad + " is '" + text + "'"), std::string::npos)
+            << rank_info.status().message();
+        EXPECT_FALSE(find_rank_info(1, {}, with(variables)).ok());
+        expect_rank_info(find_rank_info(1, 2, with(variables)), 1, 2, 1);
       }
     }
   }
 }
 
-TEST(Distributed, blanks_around_a_number_do_no_harm) {
-  expect_place(find_place({}, {}, with({{"RANK", " 3\n"}, {"WORLD_SIZE", "8\r\n"}})), 3, 8, 1);
+TEST(Distributed, blanks_around_a_number_are_ignored) {
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", " 3\n"}, {"WORLD_SIZE", "8\r\n"}})), 3, 8, 1);
 }
 
-TEST(Distributed, what_is_given_counts) {
+TEST(Distributed, arguments_take_precedence_over_variables) {
   const Environment torchrun = with({{"RANK", "3"}, {"WORLD_SIZE", "8"}});
-  expect_place(find_place(1, 2, torchrun), 1, 2, 1);
-  expect_place(find_place(5, {}, torchrun), 5, 8, 1);
-  expect_place(find_place({}, 1, torchrun), 0, 1, 1);
-  expect_place(find_place({}, 8, torchrun), 3, 8, 1);
+  expect_rank_info(find_rank_info(1, 2, torchrun), 1, 2, 1);
+  expect_rank_info(find_rank_info(5, {}, torchrun), 5, 8, 1);
+  expect_rank_info(find_rank_info({}, 1, torchrun), 0, 1, 1);
+  expect_rank_info(find_rank_info({}, 8, torchrun), 3, 8, 1);
 }
 
-TEST(Distributed, contradictions_are_refused) {
-  EXPECT_EQ(find_place({}, 4, with({})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place(2, 2, with({})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place(-1, 2, with({})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place(1, {}, with({})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place(0, 0, with({})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place({}, {}, with({{"RANK", "8"}, {"WORLD_SIZE", "8"}})).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(find_place({}, {}, with({{"RANK", "-1"}, {"WORLD_SIZE", "8"}})).status().code(), Code::kInvalidArgument);
+TEST(Distributed, contradicting_ranks_and_sizes_are_refused) {
+  EXPECT_EQ(find_rank_info({}, 4, with({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info(2, 2, with({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info(-1, 2, with({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info(1, {}, with({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info(0, 0, with({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info({}, {}, with({{"RANK", "8"}, {"WORLD_SIZE", "8"}})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(find_rank_info({}, {}, with({{"RANK", "-1"}, {"WORLD_SIZE", "8"}})).status().code(),
+            Code::kInvalidArgument);
 }
 
-TEST(Distributed, nonsense_about_local_ranks_is_left_aside) {
-  expect_place(find_place({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "64"}})), 0, 2, 1);
-  expect_place(find_place({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "0"}})), 0, 2, 1);
+TEST(Distributed, impossible_local_ranks_are_ignored) {
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "64"}})), 0, 2,
+                   1);
+  expect_rank_info(find_rank_info({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "0"}})), 0, 2,
+                   1);
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ struct Owner {
   int64_t position = 0;  ///< position in epoch 0 at which that host gets the element
 };
 
-/// Returns the owner of an element (the id of a sample, or the number of a chunk). The answer is a
-/// guess; a wrong one costs a request for nothing. Thread-safe, and defined for any number.
+/// Returns the owner of an element (the id of a sample, or the number of a chunk). The answer is
+/// an estimate: a wrong one costs a useless request. Thread-safe, and defined for any number.
 using OwnerOf = std::function<Owner(int64_t element)>;
 
 struct OwnerInput {

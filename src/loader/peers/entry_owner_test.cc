@@ -42,7 +42,7 @@ OwnerOf owners(const std::shared_ptr<const Order>& order, std::shared_ptr<const 
 
 }  // namespace
 
-TEST(OwnerOf, IsWhereThePositionIsDealtTo) {
+TEST(OwnerOf, IsTheRankThatGetsThePosition) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const ScheduleOptions options = options_of(seed);
     const std::vector<int64_t> ranks = assigned(options);
@@ -57,7 +57,7 @@ TEST(OwnerOf, IsWhereThePositionIsDealtTo) {
   }
 }
 
-TEST(OwnerOf, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
+TEST(OwnerOf, OfASampleFollowsItsPositionInTheFirstEpoch) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const ScheduleOptions options = options_of(seed);
     const std::shared_ptr<const Order> order = shuffled_order(options.epoch_size, seed);
@@ -74,7 +74,7 @@ TEST(OwnerOf, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
   }
 }
 
-TEST(OwnerOf, OfWhatIsNotThereIsUnknown) {
+TEST(OwnerOf, OfAnUnknownElementIsUnknown) {
   const std::shared_ptr<const Order> order = sequential_order(10);
   const OwnerOf owner = owners(order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2});
   for (const int64_t element : {int64_t{-1}, int64_t{10}, INT64_MAX, INT64_MIN}) EXPECT_EQ(owner(element).host, -1);

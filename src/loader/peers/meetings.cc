@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-MeetingPlace take_meeting(const std::string& folder, int rank, uint64_t generation) {
+MeetingSlot reserve_meeting(const std::string& folder, int rank, uint64_t generation) {
   using Meeting = std::tuple<std::string, int, uint64_t>;
   // Never destroyed, because loaders may close while the process ends.
   static auto& mutex = *new Mutex;

@@ -20,8 +20,8 @@ namespace forebay {
 
 namespace {
 
-// torchrun restarts all ranks when one has died. Hosts of the earlier start must not be met any
-// more.
+// torchrun restarts all ranks when one has died. The generation keeps the new ranks from joining
+// hosts of the earlier start.
 uint64_t generation_of(const PeerOptions& options) {
   if (options.generation) return *options.generation;
   uint64_t restarts = 0;
@@ -46,7 +46,7 @@ Result<std::string> token_of(const PeerOptions& options) {
 constexpr std::string_view kFolderScheme = "file://";
 
 // Checks that there is one valid address for each rank.
-Status check_addresses(const PeerOptions& options, const Place& place) {
+Status check_addresses(const PeerOptions& options, const RankInfo& rank_info) {
   for (const std::string& address : options.addresses) {
     if (address.starts_with(kFolderScheme))
       return invalid_argument(
@@ -56,10 +56,10 @@ Status check_addresses(const PeerOptions& options, const Place& place) {
       return invalid_argument(fmt::format(
           "peers: '{}' is neither \"host:port\" nor a folder that hosts share, which is \"file:///FOLDER\"", address));
   }
-  if (options.addresses.size() != static_cast<size_t>(place.world_size))
+  if (options.addresses.size() != static_cast<size_t>(rank_info.world_size))
     return invalid_argument(
         fmt::format("peers: {} addresses for {} ranks; give one \"host:port\" for each rank, in their order",
-                    options.addresses.size(), place.world_size));
+                    options.addresses.size(), rank_info.world_size));
   FOREBAY_RETURN_IF_ERROR(token_of(options).status());
   for (const std::string& address : options.addresses) {
     const Result<HostPort> at = parse_host_port(address);
@@ -76,19 +76,19 @@ constexpr std::chrono::seconds kMeetingDeadline(120);
 
 /// Address at which this host listens unless the user gave one, with a port if there is one:
 /// FOREBAY_CLUSTER_ADDRESS, else the address of the host's name, or its address on the network.
-std::string own_address(const Place& place) {
+std::string own_address(const RankInfo& rank_info) {
   constexpr std::string_view kLoopback = "127.0.0.1";
   const char* given = std::getenv("FOREBAY_CLUSTER_ADDRESS");
   const bool is_given = given != nullptr && *given != '\0';
   const std::string address = is_given ? given : own_host_address();
-  if (!is_given && address == kLoopback && place.local_ranks < place.world_size)
+  if (!is_given && address == kLoopback && rank_info.local_ranks < rank_info.world_size)
     log_warning(
         "peers: no address of this host is found that others could reach it by; where ranks are on other hosts, set "
         "FOREBAY_CLUSTER_ADDRESS on each of them");
   return parse_host_port(address).ok() ? address : address + ":0";
 }
 
-/// Exchanges the cards of the hosts through the function that the user gave.
+/// Rendezvous that exchanges the cards of the hosts through the user's PeerOptions::gather.
 class GivenRendezvous final : public Rendezvous {
  public:
   GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
@@ -111,40 +111,43 @@ class GivenRendezvous final : public Rendezvous {
   const uint64_t generation_;
 };
 
-bool meets(const PeerOptions& options) {
+// Whether the ranks learn each other's addresses at run time, from a shared folder or gather().
+bool discovers_peers(const PeerOptions& options) {
   return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
 }
 
-std::string meeting_folder(const PeerOptions& options) {
+std::string rendezvous_folder(const PeerOptions& options) {
   return options.addresses.front().substr(kFolderScheme.size());
 }
 
-// Checks what a single rank needs to have right, too, though it meets nobody.
-Status check_meeting(const PeerOptions& options) {
-  if (options.gather || meeting_folder(options).starts_with('/')) return {};
+// Checks the folder. Called for a single rank too, so that its options are not wrong silently.
+Status check_discovery(const PeerOptions& options) {
+  if (options.gather || rendezvous_folder(options).starts_with('/')) return {};
   return invalid_argument(
       fmt::format("peers: '{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
 }
 
-Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, const Place& place, uint64_t generation,
-                                                std::shared_ptr<const void>* held) {
-  const int hosts = place.world_size;
-  if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
-  const std::string folder = meeting_folder(options);
-  MeetingPlace meeting = take_meeting(folder, place.rank, generation);
-  *held = std::move(meeting.held);
-  return folder_rendezvous(folder, hosts, generation, meeting.number, place.job);
+struct OpenedRendezvous {
+  std::unique_ptr<Rendezvous> rendezvous;
+  std::shared_ptr<const void> reservation;  ///< of a folder's slot, which the job holds; else null
+};
+OpenedRendezvous open_rendezvous(const PeerOptions& options, const RankInfo& rank_info, uint64_t generation) {
+  const int hosts = rank_info.world_size;
+  if (options.gather) return {std::make_unique<GivenRendezvous>(options, hosts, generation), nullptr};
+  const std::string folder = rendezvous_folder(options);
+  MeetingSlot slot = reserve_meeting(folder, rank_info.rank, generation);
+  return {folder_rendezvous(folder, hosts, generation, slot.number, rank_info.job), std::move(slot.held)};
 }
 
-// Each rank creates its own token and publishes it with its address, so only ranks that meet have
-// it.
-Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Place& place, MembershipOptions job,
-                                           std::stop_token stop) {
-  job.own.address = own_address(place);
-  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way,
-                 way_to_meet(options, place, job.own.pass.generation, &job.held));
+// Each rank creates its own token and publishes it with its address, so only ranks of this
+// rendezvous know it.
+Result<std::shared_ptr<Job>> open_by_discovery(const PeerOptions& options, const RankInfo& rank_info,
+                                               MembershipOptions job, std::stop_token stop) {
+  job.own.address = own_address(rank_info);
+  OpenedRendezvous opened = open_rendezvous(options, rank_info, job.own.pass.generation);
+  job.held = std::move(opened.reservation);
   FOREBAY_ASSIGN(job.own.pass.token, new_token());
-  return Job::open(std::move(job), *way, std::move(stop));
+  return Job::open(std::move(job), *opened.rendezvous, std::move(stop));
 }
 
 Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, MembershipOptions job,
@@ -161,21 +164,22 @@ Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, Membe
 
 }  // namespace
 
-Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& place, Services services,
+Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const RankInfo& rank_info, Services services,
                                       std::stop_token stop) {
-  if (!are_given(options)) return std::shared_ptr<Job>();
-  FOREBAY_RETURN_IF_ERROR(meets(options) ? check_meeting(options) : check_addresses(options, place));
+  if (!peers_requested(options)) return std::shared_ptr<Job>();
+  FOREBAY_RETURN_IF_ERROR(discovers_peers(options) ? check_discovery(options) : check_addresses(options, rank_info));
   Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
   if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
   // A single rank has no job; its options were still checked.
-  if (place.world_size == 1) return std::shared_ptr<Job>();
+  if (rank_info.world_size == 1) return std::shared_ptr<Job>();
   MembershipOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
-                        .rank = place.rank,
+                        .rank = rank_info.rank,
                         .own = {{}, {{}, generation_of(options)}},
                         .services = std::move(services),
                         .deadline = kMeetingDeadline};
-  Result<std::shared_ptr<Job>> opened = meets(options) ? meet_and_open(options, place, std::move(job), std::move(stop))
-                                                       : open_at_addresses(options, std::move(job), std::move(stop));
+  Result<std::shared_ptr<Job>> opened = discovers_peers(options)
+                                            ? open_by_discovery(options, rank_info, std::move(job), std::move(stop))
+                                            : open_at_addresses(options, std::move(job), std::move(stop));
   if (opened.ok()) return opened;
   return Status(opened.status().code(), "peers: " + opened.status().message()).with_key(opened.status().key());
 }

@@ -11,7 +11,7 @@ Status status_of_job(const std::vector<std::string>& addresses, int ranks) {
   return open_job(options, {.world_size = ranks}, {}, {}).status();
 }
 
-TEST(OpenJob, AFolderThatIsNoneIsRefusedForASingleRankToo) {
+TEST(OpenJob, AnInvalidFolderIsRefusedForASingleRankToo) {
   for (const int ranks : {1, 2}) {
     const Status status = status_of_job({"file://relative"}, ranks);
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << ranks;
@@ -20,7 +20,7 @@ TEST(OpenJob, AFolderThatIsNoneIsRefusedForASingleRankToo) {
   EXPECT_TRUE(status_of_job({"file:///folder"}, 1).ok());
 }
 
-TEST(OpenJob, AFolderStandsAlone) {
+TEST(OpenJob, AFolderIsTheOnlyAddress) {
   const Status status = status_of_job({"file:///a", "file:///b"}, 2);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.message().find("'file:///a' is one of 2 addresses"), std::string::npos) << status.message();

@@ -30,19 +30,20 @@ Hash128 hash_of_choice(const Description& description, const ChosenSamples& chos
 
 }  // namespace
 
-Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop) {
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const RankInfo& rank_info,
+                                              std::stop_token stop) {
   const auto peers = std::make_shared<PeerGroup>();
   // Joins the job without a cache too. A cache may change the shard assignment, and the check of
   // the run detects ranks that differ.
   FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options, place, {{std::string(kEntryServiceName), peers->service()}}, std::move(stop)));
+                 open_job(options, rank_info, {{std::string(kEntryServiceName), peers->service()}}, std::move(stop)));
   if (!job) return std::shared_ptr<PeerGroup>();
   peers->join_job(std::move(job));
   return peers;
 }
 
-void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-              const Ordering& ordering, uint64_t seed, int64_t world_size) {
+void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
+                      const Ordering& ordering, uint64_t seed, int64_t world_size) {
   const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
   const OpSpec* const batch = find_step(description, OpEffect::kBatching);
   std::string order = shuffle == nullptr ? "none" : "given";
@@ -74,7 +75,7 @@ void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ord
   if (plan.chunks && plan.chunks->cache) input.chunks = plan.chunks->source;
   peers.set_versions(plan.source);
   peers.set_owner(owner_by_placement(std::move(input)));
-  peers.stands_at(0, 0);
+  peers.set_position(0, 0);
 }
 
 }  // namespace forebay

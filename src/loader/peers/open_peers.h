@@ -12,17 +12,18 @@
 
 namespace forebay {
 
-/// Joins the ranks of a data set's loader, with a service for their cache entries. Returns null and
-/// errors as open_job() does.
-Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop);
+/// Connects the ranks of a data set's loader, each with a service for its cache entries. Called
+/// once when the loader is opened. Returns null and errors as open_job() does.
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const RankInfo& rank_info,
+                                              std::stop_token stop);
 
-/// Sets the run settings of the job (Job::set_run()): the settings that decide which rank gets
-/// which samples. Budgets and paths do not decide it.
-void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-              const Ordering& ordering, uint64_t seed, int64_t world_size);
+/// Publishes the settings that decide which rank gets which samples (Job::set_run()). The job then
+/// detects ranks whose settings differ. Budgets and paths are left out, since they may differ.
+void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
+                      const Ordering& ordering, uint64_t seed, int64_t world_size);
 
-/// Makes the rank that gets an element in epoch 0 its owner (owner_by_placement()). The caches of
-/// the group are those of `plan`.
+/// Assigns each cache entry of `plan` to an owner: the rank that gets the element in epoch 0
+/// (owner_by_placement()). Peers may request entries from then on.
 void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
                 std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
 

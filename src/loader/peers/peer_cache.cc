@@ -15,71 +15,72 @@ namespace forebay {
 
 namespace {
 
-/// Notes about entries until they are next looked up: how many requests for them are in flight (two
-/// loaders may want one), and whether a request for them, or for the version of a name, has failed.
-/// Bounded: the oldest notes are dropped, since an abandoned lookup never comes back. Thread-safe.
-class EntryNotes {
+/// Requests to peers that are not settled yet: for each entry the number of requests in flight (two
+/// loaders may request the same entry), and whether a request for it, or for the version of a name,
+/// has failed. Holds at most kCapacity entries and drops the oldest, since a lookup may be
+/// abandoned. Thread-safe.
+class PeerRequests {
  public:
-  void ask(const Hash128& entry) {
+  void add_request(const Hash128& entry) {
     const Lock lock(mutex_);
-    ++note(entry).asked;
+    ++state_of(entry).in_flight;
   }
-  bool take_asked(const Hash128& entry) {
+  bool take_request(const Hash128& entry) {
     const Lock lock(mutex_);
-    const auto found = notes_.find(entry);
-    if (found == notes_.end() || found->second.asked == 0) return false;
-    --found->second.asked;
-    forget_unless_needed(found);
+    const auto found = requests_.find(entry);
+    if (found == requests_.end() || found->second.in_flight == 0) return false;
+    --found->second.in_flight;
+    erase_if_unused(found);
     return true;
   }
-  void forget_asked(const Hash128& entry) {
+  void forget_requests(const Hash128& entry) {
     const Lock lock(mutex_);
-    const auto found = notes_.find(entry);
-    if (found == notes_.end()) return;
-    found->second.asked = 0;
-    forget_unless_needed(found);
+    const auto found = requests_.find(entry);
+    if (found == requests_.end()) return;
+    found->second.in_flight = 0;
+    erase_if_unused(found);
   }
-  void note_in_vain(const Hash128& entry) {
+  void note_failure(const Hash128& entry) {
     const Lock lock(mutex_);
-    note(entry).in_vain = true;
+    state_of(entry).failed = true;
   }
-  bool take_in_vain(const Hash128& entry) {
+  bool take_failure(const Hash128& entry) {
     const Lock lock(mutex_);
-    const auto found = notes_.find(entry);
-    if (found == notes_.end() || !std::exchange(found->second.in_vain, false)) return false;
-    forget_unless_needed(found);
+    const auto found = requests_.find(entry);
+    if (found == requests_.end() || !std::exchange(found->second.failed, false)) return false;
+    erase_if_unused(found);
     return true;
   }
 
  private:
-  struct Note {
-    uint64_t number = 0;  // sequence number at insertion
-    int asked = 0;
-    bool in_vain = false;
+  struct State {
+    uint64_t sequence = 0;  // value of `inserted_` when it was inserted
+    int in_flight = 0;
+    bool failed = false;
   };
-  using Notes = std::unordered_map<Hash128, Note, HashOfHash>;
+  using States = std::unordered_map<Hash128, State, HashOfHash>;
 
-  Note& note(const Hash128& entry) FOREBAY_REQUIRES(mutex_) {
-    const auto [at, is_new] = notes_.try_emplace(entry, Note{added_});
+  State& state_of(const Hash128& entry) FOREBAY_REQUIRES(mutex_) {
+    const auto [at, is_new] = requests_.try_emplace(entry, State{inserted_});
     if (!is_new) return at->second;
-    order_.emplace_back(entry, added_++);
-    if (order_.size() > kMost) {
-      // A note that was erased and added again has a later number, and stays.
-      const auto oldest = notes_.find(order_.front().first);
-      if (oldest != notes_.end() && oldest->second.number == order_.front().second) notes_.erase(oldest);
+    order_.emplace_back(entry, inserted_++);
+    if (order_.size() > kCapacity) {
+      // An entry that was erased and inserted again has a later sequence number, and stays.
+      const auto oldest = requests_.find(order_.front().first);
+      if (oldest != requests_.end() && oldest->second.sequence == order_.front().second) requests_.erase(oldest);
       order_.pop_front();
     }
-    return notes_.find(entry)->second;
+    return requests_.find(entry)->second;
   }
-  void forget_unless_needed(Notes::iterator at) FOREBAY_REQUIRES(mutex_) {
-    if (at->second.asked == 0 && !at->second.in_vain) notes_.erase(at);
+  void erase_if_unused(States::iterator at) FOREBAY_REQUIRES(mutex_) {
+    if (at->second.in_flight == 0 && !at->second.failed) requests_.erase(at);
   }
 
-  static constexpr size_t kMost = 1 << 14;
+  static constexpr size_t kCapacity = 1 << 14;
   mutable Mutex mutex_;
-  Notes notes_ FOREBAY_GUARDED_BY(mutex_);
+  States requests_ FOREBAY_GUARDED_BY(mutex_);
   std::deque<std::pair<Hash128, uint64_t>> order_ FOREBAY_GUARDED_BY(mutex_);  // includes erased notes
-  uint64_t added_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t inserted_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 class PeerCache final : public TieredCache {
@@ -88,26 +89,26 @@ class PeerCache final : public TieredCache {
 
   std::optional<Found> find(const EntryRef& entry) override {
     if (!entry.peers_know) return own_->find(entry);
-    if (notes_.take_in_vain(entry.key)) return std::nullopt;  // computed here without a request
+    if (requests_.take_failure(entry.key)) return std::nullopt;  // computed here without a request
     if (std::optional<Found> found = own_->find(entry)) {
-      notes_.forget_asked(entry.key);
+      requests_.forget_requests(entry.key);
       return found;
     }
-    const PeerPlace place = peer_of_(entry.element);
-    if (!may_ask(place)) return std::nullopt;
-    notes_.ask(entry.key);
+    const PeerOfEntry peer = peer_of_(entry.element);
+    if (!may_ask(peer)) return std::nullopt;
+    requests_.add_request(entry.key);
     Found found;
-    found.store = place.store;
+    found.store = peer.store;
     found.request.key = entry_key(entry.key, entry.element);
-    found.request.set_aside_bytes = guess_.load(std::memory_order_relaxed);
+    found.request.set_aside_bytes = expected_bytes_.load(std::memory_order_relaxed);
     return found;
   }
 
   std::optional<Found> find_version(const Hash128& name, int64_t id) override {
-    const PeerPlace place = peer_of_(id);
-    if (!may_ask(place) || notes_.take_in_vain(name)) return std::nullopt;
+    const PeerOfEntry peer = peer_of_(id);
+    if (!may_ask(peer) || requests_.take_failure(name)) return std::nullopt;
     Found found;
-    found.store = place.store;
+    found.store = peer.store;
     found.request.key = version_key(name, id);
     found.request.expected_size = sizeof(uint64_t);
     return found;
@@ -115,7 +116,7 @@ class PeerCache final : public TieredCache {
   std::optional<uint64_t> version_of(const Hash128& name, const Buffer& stored) override {
     uint64_t version = 0;
     if (stored.size() != sizeof version) {
-      notes_.note_in_vain(name);
+      requests_.note_failure(name);
       return std::nullopt;
     }
     std::memcpy(&version, stored.data(), sizeof version);
@@ -126,23 +127,23 @@ class PeerCache final : public TieredCache {
   bool has(const Hash128& entry) const override { return own_->has(entry); }
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
-    if (!notes_.take_asked(entry)) return own_->open(entry, std::move(stored));
+    if (!requests_.take_request(entry)) return own_->open(entry, std::move(stored));
     const uint64_t bytes = stored.size();
     if (std::optional<Found> here = own_->has(entry) ? own_->find(entry) : std::nullopt; here && here->columns)
       return std::move(here->columns);  // stored meanwhile
     auto columns = bytes == 0 ? Result<std::shared_ptr<const Columns>>(corrupt("no peer has the entry"))
                               : own_->adopt(entry, std::move(stored));
     if (!columns.ok()) {
-      notes_.note_in_vain(entry);
+      requests_.note_failure(entry);
       return columns.status();
     }
     hits_.fetch_add(1, std::memory_order_relaxed);
-    const uint64_t before = guess_.load(std::memory_order_relaxed);
-    // The guess rises at once and falls slowly: too small a guess costs a second read, too large a
-    // guess only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read if
-    // the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
-    // overwrite each other's guess, which does no harm.
-    guess_.store(std::max(bytes + bytes / 8, before - before / 256), std::memory_order_relaxed);
+    const uint64_t before = expected_bytes_.load(std::memory_order_relaxed);
+    // The estimate rises at once and falls slowly: too small an estimate costs a second read, too
+    // large a one only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read
+    // if the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
+    // overwrite each other's estimate, which does no harm.
+    expected_bytes_.store(std::max(bytes + bytes / 8, before - before / 256), std::memory_order_relaxed);
     return columns;
   }
 
@@ -168,15 +169,15 @@ class PeerCache final : public TieredCache {
   std::shared_ptr<ReclaimableMemory> index() override { return own_->index(); }
 
  private:
-  static bool may_ask(const PeerPlace& place) { return place.store != nullptr && !place.own && place.store->may_ask(); }
+  static bool may_ask(const PeerOfEntry& peer) { return peer.store != nullptr && !peer.own && peer.store->may_ask(); }
 
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  EntryNotes notes_;
+  PeerRequests requests_;
   std::atomic<uint64_t> hits_{0};
-  /// Bytes claimed for an entry whose size only its host knows: slightly more than the latest
+  /// Estimate of the size of an entry that only its owner knows: slightly more than the latest
   /// sizes.
-  std::atomic<uint64_t> guess_{64 << 10};
+  std::atomic<uint64_t> expected_bytes_{64 << 10};
 };
 
 }  // namespace

@@ -8,16 +8,16 @@
 
 namespace forebay {
 
-/// The peer that may have the entry of an element.
-struct PeerPlace {
-  PeerStore* store = nullptr;  ///< null: there is no peer to ask
+/// Peer that may have the cache entry of an element.
+struct PeerOfEntry {
+  PeerStore* store = nullptr;  ///< null if there is no such peer
   bool own = false;            ///< this host is the owner
 };
-using PeerOf = std::function<PeerPlace(int64_t element)>;
+using PeerOf = std::function<PeerOfEntry(int64_t element)>;
 
-/// Combines a cache of this host with the entries that peers cache for the same place. If a peer
-/// lacks an entry, or sends a damaged one, the entry is computed as if there were no peers, and the
-/// peer is asked again the next time.
+/// Returns a cache that looks up entries in `own` first, then at the peer that owns the entry. If
+/// the peer lacks the entry or sends a damaged one, the caller computes the entry as if there were
+/// no peers; the next lookup asks the peer again.
 ///
 /// `peer_of` may be called from any thread and must not block. The stores that it returns must
 /// outlive the cache.

@@ -50,7 +50,7 @@ class PeerGroup::Entries final : public EntrySource {
     // Set once. A thread that sees the flag also sees the members that were set before it.
     has_owner_.store(true, std::memory_order_release);
   }
-  void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
+  void set_position(int64_t position) { position_.store(position, std::memory_order_relaxed); }
   void add(const std::shared_ptr<TieredCache>& cache) {
     const ExclusiveLock lock(mutex_);
     caches_.push_back(cache);
@@ -85,9 +85,11 @@ void PeerGroup::set_versions(std::shared_ptr<const Source> source) { entries_->s
 
 void PeerGroup::set_owner(OwnerOf owner) { entries_->set_owner(std::move(owner), job_->rank()); }
 
-void PeerGroup::stands_at(int64_t epoch, int64_t position) { entries_->stands_at(epoch == 0 ? position : INT64_MAX); }
+void PeerGroup::set_position(int64_t epoch, int64_t position) {
+  entries_->set_position(epoch == 0 ? position : INT64_MAX);
+}
 
-PeerPlace PeerGroup::peer_of(int64_t element) const {
+PeerOfEntry PeerGroup::peer_of(int64_t element) const {
   const int host = entries_->owner_of(element).host;
   if (host < 0 || host >= static_cast<int>(peers_.size())) return {};
   return {peers_[static_cast<size_t>(host)].get(), host == job_->rank()};

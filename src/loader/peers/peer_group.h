@@ -33,19 +33,19 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
   /// Call it before any lookup in these caches. No peer is asked until then.
   void set_owner(OwnerOf owner);
-  /// Lets the other ranks ask for the versions that this rank learns of samples. Call it before
+  /// Serves the versions of samples that `source` learns to the other ranks. Call it before
   /// set_owner().
   void set_versions(std::shared_ptr<const Source> source);
-  /// Sets the place of this loader's next batch. Peers wait for entries that this rank owns and
+  /// Sets the position of this loader's next batch. Peers wait for entries that this rank owns and
   /// that come later in the first epoch, since this rank will compute them.
-  void stands_at(int64_t epoch, int64_t position);
+  void set_position(int64_t epoch, int64_t position);
 
   /// Adds the store of each peer that received a request, as "peer host:port".
   void add_to(Ledger& ledger) const;
 
  private:
   class Entries;
-  PeerPlace peer_of(int64_t element) const;
+  PeerOfEntry peer_of(int64_t element) const;
 
   const std::shared_ptr<Entries> entries_;
   std::shared_ptr<Job> job_;

@@ -119,7 +119,7 @@ class PeerGroupTest : public testing::Test {
 
 }  // namespace
 
-TEST_F(PeerGroupTest, what_is_asked_for_again_is_not_forgotten_with_its_first_time) {
+TEST_F(PeerGroupTest, a_repeated_request_outlives_the_first_one) {
   constexpr uint64_t kOthers = (1 << 14) - 1;  // makes the first note of entry 1 the oldest one
   const auto ask = [&](uint64_t n) { return caches_[0]->find({entry_of(n), static_cast<int64_t>(n), /*peers=*/true}); };
   const auto give_nothing = [&](uint64_t n) { return caches_[0]->open(entry_of(n), Buffer()).status().message(); };
@@ -131,7 +131,7 @@ TEST_F(PeerGroupTest, what_is_asked_for_again_is_not_forgotten_with_its_first_ti
   EXPECT_EQ(give_nothing(1), "no peer has the entry");
 }
 
-TEST_F(PeerGroupTest, GivesWhatThePeerKeepsInMemoryOrOnDisk) {
+TEST_F(PeerGroupTest, FindsEntriesInThePeersMemoryAndOnItsDisk) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
   own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kMemory);
   for (const uint64_t n : {1, 3}) {
@@ -147,7 +147,7 @@ TEST_F(PeerGroupTest, GivesWhatThePeerKeepsInMemoryOrOnDisk) {
   EXPECT_EQ(ledger.stores.front().requests, 2u);
 }
 
-TEST_F(PeerGroupTest, WhatItGotIsKeptWhereMemoryIsFree) {
+TEST_F(PeerGroupTest, AReceivedEntryIsCachedIfMemoryIsFree) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
   ASSERT_TRUE(get(1));
   network_->set_health("b:1", HostHealth::kDead);
@@ -155,7 +155,7 @@ TEST_F(PeerGroupTest, WhatItGotIsKeptWhereMemoryIsFree) {
 }
 
 // The second answer is the peer's too, and does not count as a hit of the local disk.
-TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
+TEST_F(PeerGroupTest, TwoRequestsForOneEntryBothSucceed) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kMemory);
   std::vector<Buffer> answers;
   for (int i = 0; i < 2; ++i) {
@@ -170,7 +170,7 @@ TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
 }
 
 // One loader has asked a peer when another one stores the entry, which a third one finds.
-TEST_F(PeerGroupTest, AnEmptyAnswerDamagesNoEntryThatWasStoredMeanwhile) {
+TEST_F(PeerGroupTest, AnEmptyAnswerDoesNotReplaceAnEntryStoredMeanwhile) {
   const auto find = [&] { return caches_[0]->find({entry_of(1), 1, /*peers=*/true}); };
   ASSERT_TRUE(find());
   own_[0]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
@@ -180,7 +180,7 @@ TEST_F(PeerGroupTest, AnEmptyAnswerDamagesNoEntryThatWasStoredMeanwhile) {
   EXPECT_TRUE(get(1));
 }
 
-TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsOwnedHere) {
+TEST_F(PeerGroupTest, NoPeerIsAskedForAnOwnEntry) {
   own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   EXPECT_FALSE(get(2));
   Ledger ledger;
@@ -188,13 +188,13 @@ TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsOwnedHere) {
   EXPECT_TRUE(ledger.stores.empty());
 }
 
-TEST_F(PeerGroupTest, WhatAPeerHasNotIsAskedForOnceAndTheNextTimeAgain) {
+TEST_F(PeerGroupTest, AMissingEntryIsRequestedAgainAtTheNextLookup) {
   EXPECT_FALSE(get(1));
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
   EXPECT_TRUE(get(1));
 }
 
-TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersHaveNothing) {
+TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersAreMisses) {
   for (uint64_t n = 1; n < 40; n += 2) own_[1]->put(entry_of(n), one_row(n), 1, KeepIn::kAnyTier);
   network_->set_link({.flips = 1});
   for (uint64_t n = 1; n < 10; n += 2) {
@@ -208,7 +208,7 @@ TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersHaveNothing) {
   }
 }
 
-TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
+TEST_F(PeerGroupTest, AnEntryUnderAWrongKeyIsRefused) {
   // The peer returns an entry of another name, with valid checksums.
   class Liar : public EntrySource {
    public:
@@ -228,7 +228,7 @@ TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
   EXPECT_TRUE(get(5));
 }
 
-TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
+TEST_F(PeerGroupTest, AClosedGroupServesNothingButStillSendsRequests) {
   own_[0]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
   groups_[0]->job()->close();
@@ -236,8 +236,8 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
   EXPECT_TRUE(get(1));
 }
 
-TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
-  groups_[1]->stands_at(0, 0);
+TEST_F(PeerGroupTest, AnEntryThatItsOwnerWillComputeIsAwaited) {
+  groups_[1]->set_position(0, 0);
   std::thread makes([&] {
     // The owner has been asked, and did not have it.
     EXPECT_TRUE(eventually([&] {
@@ -251,20 +251,20 @@ TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
   makes.join();
 }
 
-TEST_F(PeerGroupTest, WhatItsOwnerHasPassedIsNotWaitedFor) {
-  groups_[1]->stands_at(0, 8);
+TEST_F(PeerGroupTest, AnEntryThatItsOwnerHasPassedIsNotAwaited) {
+  groups_[1]->set_position(0, 8);
   EXPECT_FALSE(get(7));
-  groups_[1]->stands_at(1, 0);
+  groups_[1]->set_position(1, 0);
   EXPECT_FALSE(get(9));
   EXPECT_FALSE(get(8)) << "owned here";
 }
 
-TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSampleAlone) {
+TEST_F(PeerGroupTest, ALearnedVersionIsServedForItsOwnSampleOnly) {
   const auto source = std::make_shared<Learns>();
   source->known[1] = 77;
   groups_[1]->set_versions(source);
   groups_[1]->set_owner([](int64_t element) { return Owner{static_cast<int>(element % 2), element}; });
-  groups_[1]->stands_at(1, 0);
+  groups_[1]->set_position(1, 0);
   const auto ask = [&](int64_t name_of, int64_t id) -> std::optional<uint64_t> {
     const auto found = caches_[0]->find_version(source->name(name_of), id);
     if (!found) return std::nullopt;
@@ -280,8 +280,8 @@ TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSample
   EXPECT_FALSE(caches_[0]->find_version(source->name(2), 2)) << "owned here";
 }
 
-TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {
-  groups_[1]->stands_at(0, 0);
+TEST_F(PeerGroupTest, AnInvalidElementIsNotAwaited) {
+  groups_[1]->set_position(0, 0);
   for (const int64_t element : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
     const auto found = caches_[0]->find({entry_of(77), element, /*peers=*/true});
     EXPECT_TRUE(!found || !found->columns);

@@ -26,7 +26,7 @@ Result<int64_t> count(const Json& json, const char* name) {
   return json[name].get<int64_t>();
 }
 
-Result<std::string> print_of(const Json& json, const char* name) {
+Result<std::string> fingerprint_in(const Json& json, const char* name) {
   const Json prints = json.value("fingerprints", Json());
   if (!prints.is_object() || !prints.contains(name) || !prints[name].is_string()) {
     return invalid_argument(fmt::format("this state has no fingerprint of the {}", name));
@@ -132,9 +132,9 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.cursor.position, count(json, "position"));
   FOREBAY_ASSIGN(state.cursor.step, count(json, "step"));
   FOREBAY_ASSIGN(state.samples, count(json, "samples"));
-  FOREBAY_ASSIGN(state.dataset, print_of(json, "dataset"));
-  FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
-  FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
+  FOREBAY_ASSIGN(state.dataset, fingerprint_in(json, "dataset"));
+  FOREBAY_ASSIGN(state.pipeline, fingerprint_in(json, "pipeline"));
+  FOREBAY_ASSIGN(state.seed, fingerprint_in(json, "seed"));
   // A step has at least one sample, so this state is damaged.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");

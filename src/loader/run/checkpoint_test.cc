@@ -12,7 +12,7 @@ Checkpoint example() {
   return {{3, 640, 10}, std::string(32, 'a'), std::string(32, 'b'), std::string(32, 'c'), 1'281'167};
 }
 
-TEST(Checkpoint, json_goes_both_ways_in_under_1_kb) {
+TEST(Checkpoint, json_round_trips_in_under_1_kb) {
   Checkpoint large = example();
   large.cursor = {kMaxEpoch, kMaxEpoch, kMaxEpoch};
   large.samples = kMaxEpoch;
@@ -34,7 +34,7 @@ std::string replaced(std::string from, const std::string& to) {
   return json.replace(at, from.size(), to);
 }
 
-TEST(Checkpoint, nothing_in_it_is_trusted) {
+TEST(Checkpoint, damaged_states_are_refused) {
   for (const std::string& bad : {std::string(""),
                                  std::string("{}"),
                                  std::string("[]"),
@@ -88,7 +88,7 @@ Checkpoint example_of_a_stream() {
   return state;
 }
 
-TEST(Checkpoint, of_a_stream_with_a_replay_buffer_goes_both_ways) {
+TEST(Checkpoint, of_a_stream_with_a_replay_buffer_round_trips) {
   const std::string json = example_of_a_stream().to_json();
   EXPECT_TRUE(
       json.ends_with(R"("rehearsal":{"source":"v1","classes":[[-1,9,true,1,[3,8],[0,1]],[4,1,false,0,[5],[2]]],)"
@@ -103,7 +103,7 @@ TEST(Checkpoint, of_a_stream_with_a_replay_buffer_goes_both_ways) {
   EXPECT_EQ(read->stream->place, example_of_a_stream().stream->place);
 }
 
-TEST(Checkpoint, no_part_of_a_replay_buffer_is_trusted) {
+TEST(Checkpoint, damaged_replay_buffers_are_refused) {
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{R"("classes":)", R"("class":)"},
                                                         {"[-1,9,", R"(["x",9,)"},

@@ -69,11 +69,11 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   if (options.stream.steps_per_epoch || !options.stream.journal.empty())
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
-  FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.place, options.stop));
+  FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
 
-bool DataSetRun::passes() const {
+bool DataSetRun::needs_pass() const {
   return std::ranges::any_of(input_.description().steps(), [](const OpSpec& step) {
     const OpDef* const def = catalog().find(step.name);
     return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
@@ -96,17 +96,17 @@ Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(size_t step, const Ha
 
 Status DataSetRun::choose(RunSetup& setup) {
   setup.compile.open_cache = std::bind_front(&DataSetRun::open_cache, this);
-  FOREBAY_ASSIGN(chosen_, choose_samples(setup.compile, setup.sizes, setup.watch));
+  FOREBAY_ASSIGN(chosen_, choose_samples(setup.compile, setup.sizes, setup.callbacks));
   setup.compile.selection = chosen_.selection;
-  FOREBAY_RETURN_IF_ERROR(pack_samples(setup.compile, setup.sizes, setup.watch, &chosen_));
+  FOREBAY_RETURN_IF_ERROR(pack_samples(setup.compile, setup.sizes, setup.callbacks, &chosen_));
   setup.compile.packing = chosen_.packing;
-  schedule_ = schedule_of(input_.description(), chosen_.size(), input_.place.world_size);
+  schedule_ = schedule_of(input_.description(), chosen_.size(), input_.rank_info.world_size);
   return schedule_.check();
 }
 
 Status DataSetRun::order(RunSetup& setup) {
   const Description& description = input_.description();
-  const int64_t ranks = input_.place.world_size;
+  const int64_t ranks = input_.rank_info.world_size;
   FOREBAY_ASSIGN(ordering_,
                  chosen_.order(find_step(description, OpEffect::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
@@ -121,10 +121,11 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   const LoaderOptions& options = input_.options;
   if (peers_ && !chosen_.packing) set_owners(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
   if (peers_)
-    tell_run(*peers_->job(), description, *source_, chosen_, ordering_, options.seed, input_.place.world_size);
+    set_run_settings(*peers_->job(), description, *source_, chosen_, ordering_, options.seed,
+                     input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
   indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.assignment),
-                                                options.seed, input_.place.rank, options.epochs, chosen_.packing);
+                                                options.seed, input_.rank_info.rank, options.epochs, chosen_.packing);
   steps_ = indexed_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
   return {};
@@ -132,8 +133,8 @@ Status DataSetRun::open_steps(RunSetup& setup) {
 
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
 AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
-  const Place& place = input_.place;
-  return {input_.options.job.shard_by, input_.options.job.hosts, world_size == place.world_size ? place.hosts : 0};
+  const RankInfo& info = input_.rank_info;
+  return {input_.options.job.shard_by, input_.options.job.hosts, world_size == info.world_size ? info.hosts : 0};
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
@@ -148,16 +149,16 @@ std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
 Status DataSetRun::before_batch(const Cursor& at) {
   if (!peers_) return {};
   FOREBAY_RETURN_IF_ERROR(peers_->job()->check_run());
-  stands_at(at);
+  advanced_to(at);
   return {};
 }
 
-void DataSetRun::stands_at(const Cursor& at) {
-  if (peers_) peers_->stands_at(at.epoch, at.position);
+void DataSetRun::advanced_to(const Cursor& at) {
+  if (peers_) peers_->set_position(at.epoch, at.position);
 }
 
-Result<Run::GoOn> DataSetRun::load(const Checkpoint&) {
-  return GoOn([] {});
+Result<Run::Resume> DataSetRun::load(const Checkpoint&) {
+  return Resume([] {});
 }
 
 Status DataSetRun::write_journal(const std::string&, const Cursor&) {

@@ -22,7 +22,7 @@ class DataSetRun final : public Run {
   static Result<std::shared_ptr<DataSetRun>> open(const RunInput& input, std::shared_ptr<const Source> source);
 
   std::shared_ptr<const Source> source() const override { return source_; }
-  bool passes() const override;
+  bool needs_pass() const override;
 
   Status choose(RunSetup& setup) override;
   Status order(RunSetup& setup) override;
@@ -30,15 +30,15 @@ class DataSetRun final : public Run {
   std::shared_ptr<StepSource> steps() const override { return steps_; }
 
   int64_t size() const override { return chosen_.size(); }
-  std::string choice() const override { return chosen_.version; }
+  std::string selection_version() const override { return chosen_.version; }
   std::string shard_assignment() const override { return ordering_.assignment_name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
   Status before_batch(const Cursor& at) override;
-  void stands_at(const Cursor& at) override;
+  void advanced_to(const Cursor& at) override;
 
-  Result<GoOn> load(const Checkpoint& saved) override;
+  Result<Resume> load(const Checkpoint& saved) override;
   bool is_endless() const override { return false; }
   Status write_journal(const std::string& path, const Cursor& at) override;
 

@@ -8,9 +8,8 @@
 
 namespace forebay {
 
-/// Steps of a data set whose items depend on the epoch. The steps of an epoch are known only once
-/// the trainer waits for the first of them, so nothing of an epoch is read before the epoch before
-/// it is over.
+/// Steps of a data set whose items depend on the epoch. The steps of an epoch become available once
+/// the trainer waits for the first of them, so no epoch is read ahead while an earlier one runs.
 class EpochByEpoch final : public StepSource {
  public:
   explicit EpochByEpoch(std::shared_ptr<StepSource> steps) : steps_(std::move(steps)) {}

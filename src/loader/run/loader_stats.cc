@@ -13,56 +13,56 @@ namespace forebay {
 
 namespace {
 
-/// Estimate of a step's part in the CPU time of all rows.
-struct Part {
+/// Estimate of a step's share of the CPU time of all rows.
+struct CpuEstimate {
   double ns = 0;
-  double off = 0;  // half-width of the 95 % confidence interval
+  double half_width = 0;  // of the 95 % confidence interval
 };
 
 // In each class of rows, a step's share is a ratio of two sums over the sampled rows. Its variance
 // is that of the deviations of the rows' parts from this share (W. G. Cochran, Sampling Techniques,
 // 3rd ed., 6.3 and 6.11). Returns twice its root, the half-width of the 95 % confidence interval.
-double off_of_share(const StepCounters::MeasuredTime& seen, const RowCounters::Class& rows, double share) {
+double share_half_width(const StepCounters::MeasuredTime& seen, const RowCounters::Class& rows, double share) {
   const auto count = static_cast<double>(rows.measured);
   const double differing = seen.squares - 2 * share * seen.products + share * share * rows.measured_squares;
   return 2 * std::sqrt(std::max(differing, 0.0) * count / (count - 1)) / static_cast<double>(rows.measured_ns);
 }
 
-Part part_of(const StepCounters& step, const RowCounters& rows) {
+CpuEstimate row_time_of(const StepCounters& step, const RowCounters& rows) {
   double ns = 0, measured_ns = 0;
   for (size_t i = 0; i < kRowClasses; ++i) {
     ns += static_cast<double>(step.measured[i].ns);
     measured_ns += static_cast<double>(rows.classes[i].measured_ns);
   }
-  Part part;
-  if (ns == 0) return part;
+  CpuEstimate estimate;
+  if (ns == 0) return estimate;
   double squares = 0;
   for (size_t i = 0; i < kRowClasses; ++i) {
     const RowCounters::Class& of_class = rows.classes[i];
     const auto all_ns = static_cast<double>(of_class.cpu_ns);
     const bool seen = of_class.measured_ns > 0;
     // A class without sampled rows is assumed to have the same share as the others.
-    const double share =
-        seen ? static_cast<double>(step.measured[i].ns) / static_cast<double>(of_class.measured_ns) : ns / measured_ns;
-    part.ns += share * all_ns;
+    const double share = seen ? static_cast<double>(step.measured[i].ns) / static_cast<double>(of_class.measured_ns)
+                              : ns / measured_ns;
+    estimate.ns += share * all_ns;
     // A single sampled row says nothing about the others: all or none of their time may be this
     // step's.
-    const double off =
-        of_class.measured < 2 ? std::max(share, 1 - share) : off_of_share(step.measured[i], of_class, share);
-    squares += std::pow(off * all_ns, 2);
+    const double half_width =
+        of_class.measured < 2 ? std::max(share, 1 - share) : share_half_width(step.measured[i], of_class, share);
+    squares += std::pow(half_width * all_ns, 2);
   }
-  part.off = std::sqrt(squares);
-  return part;
+  estimate.half_width = std::sqrt(squares);
+  return estimate;
 }
 
 StepStats step_stats(std::string name, const StepCounters& counters, const RowCounters* rows = nullptr) {
-  const Part of_rows = rows != nullptr ? part_of(counters, *rows) : Part();
+  const CpuEstimate of_rows = rows != nullptr ? row_time_of(counters, *rows) : CpuEstimate();
   return {std::move(name),
           counters.samples,
           counters.bytes_in,
           counters.bytes_out,
           (static_cast<double>(counters.busy_ns) + of_rows.ns) * 1e-9,
-          of_rows.off * 1e-9,
+          of_rows.half_width * 1e-9,
           static_cast<double>(counters.waiting_ns) * 1e-9};
 }
 

@@ -39,27 +39,27 @@ class PlanOfTwoSteps {
   ExecutionPlan plan_;
 };
 
-TEST(LoaderStats, rows_that_are_alike_leave_no_doubt) {
+TEST(LoaderStats, equal_rows_give_an_interval_of_width_0) {
   PlanOfTwoSteps steps;
   for (int i = 0; i < 800; ++i) steps.row(3000, 1000, i % 8 == 0);
   EXPECT_NEAR(steps.stats_of("decode").busy_seconds, 800 * 3000e-9, 1e-9);
   EXPECT_NEAR(steps.stats_of("decode").busy_uncertainty_seconds, 0, 1e-9);
 }
 
-TEST(LoaderStats, a_row_alone_says_nothing_of_the_others) {
+TEST(LoaderStats, a_single_row_gives_the_widest_interval) {
   PlanOfTwoSteps steps;
   for (int i = 0; i < 8; ++i) steps.row(3000, 1000, i == 0);
   const StepStats decode = steps.stats_of("decode");
   EXPECT_EQ(decode.busy_uncertainty_seconds, decode.busy_seconds);
 }
 
-TEST(LoaderStats, nothing_counted_is_nothing_and_certain) {
+TEST(LoaderStats, no_rows_give_exactly_0) {
   const PlanOfTwoSteps steps;
   EXPECT_EQ(steps.stats_of("decode").busy_seconds, 0);
   EXPECT_EQ(steps.stats_of("decode").busy_uncertainty_seconds, 0);
 }
 
-TEST(LoaderStats, the_truth_lies_within_what_is_said_as_often_as_is_said) {
+TEST(LoaderStats, the_confidence_interval_has_its_coverage) {
   std::mt19937 random(3);
   std::lognormal_distribution<double> decoding(8, 0.8), writing(7, 0.5);  // as sizes of photographs
   constexpr int kTrials = 400, kRows = 1600;
@@ -82,7 +82,7 @@ TEST(LoaderStats, the_truth_lies_within_what_is_said_as_often_as_is_said) {
 
 // As measured with photographs: one row in a hundred took ten times as long as the others, in the
 // step that first touched the memory of a new batch.
-TEST(LoaderStats, a_few_long_rows_weigh_what_they_took_whether_they_were_looked_at_or_not) {
+TEST(LoaderStats, a_few_long_rows_have_their_full_weight) {
   std::mt19937 random(5);
   std::lognormal_distribution<double> decoding(12.7, 0.5);
   constexpr int kTrials = 400, kRows = 320, kFew = 4;

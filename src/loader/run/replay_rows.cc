@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kBesideRow = 400;  // node of the map, fields, overhead of the allocator
+constexpr uint64_t kRowOverhead = 400;  // node of the map, fields, overhead of the allocator
 
 }  // namespace
 
@@ -48,10 +48,7 @@ void ReplayRows::hold_only(std::span<const ReplaySample> kept) {
     ++held.times;
     const auto was = before.find(entry);
     if (held.columns || was == before.end() || !was->second.columns) continue;
-    held.columns = was->second.columns;
-    held.bytes = was->second.bytes;
-    bytes_ += held.bytes;
-    ++rows_;
+    set_result(held, was->second.columns, was->second.bytes);
   }
 }
 
@@ -80,7 +77,7 @@ void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns
   // The entry gets a block of its own, because `columns` may be a part of larger memory.
   Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
   if (!plain.ok()) return;
-  const uint64_t bytes = plain->size() + kBesideRow;
+  const uint64_t bytes = plain->size() + kRowOverhead;
   Result<Columns> own = decode_entry(entry, std::move(*plain));
   if (!own.ok()) return;
   auto row = std::make_shared<const Columns>(std::move(*own));
@@ -88,10 +85,7 @@ void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns
   const auto found = entries_.find(entry);
   // Meanwhile the sample may have left the buffer, or another thread may have stored its result.
   if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
-  found->second.columns = std::move(row);
-  found->second.bytes = bytes;
-  bytes_ += bytes;
-  ++rows_;
+  set_result(found->second, std::move(row), bytes);
   ++puts_;
 }
 
@@ -110,6 +104,13 @@ uint64_t ReplayRows::reclaim(uint64_t bytes) {
   const Lock lock(mutex_);
   for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at) given += drop(at->second, gone);
   return given;
+}
+
+void ReplayRows::set_result(Held& held, std::shared_ptr<const Columns> columns, uint64_t bytes) {
+  held.columns = std::move(columns);
+  held.bytes = bytes;
+  bytes_ += bytes;
+  ++rows_;
 }
 
 uint64_t ReplayRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {

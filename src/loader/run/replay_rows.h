@@ -23,10 +23,10 @@ struct RehearsalStats;
 /// Cache key of the result that a rehearsal records for a sample.
 Hash128 replay_key(const ReplaySample& sample);
 
-/// Results of the steps before a `.rehearse(where="here")`, for the samples of the replay buffer.
-/// It holds them in memory up to a budget, as long as the sample is in the buffer. A missing result
-/// is computed again, so batches do not depend on the content. The key is epoch and id of the
-/// sample. Thread-safe.
+/// In-memory cache of the results of the steps before a `.rehearse(where="here")`. It has an entry
+/// for each sample of the replay buffer, with the sample's result if that fits the budget. A
+/// missing result is computed again, so batches do not depend on the content. The key is epoch and
+/// id of the sample. Thread-safe.
 class ReplayRows final : public EntryCache, public ReplayResults, public ReclaimableMemory {
  public:
   explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
@@ -60,6 +60,9 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   };
   using Entries = std::unordered_map<Hash128, Held, HashOfHash>;
   bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
+  /// Sets the result of an entry that has none.
+  void set_result(Held& held, std::shared_ptr<const Columns> columns, uint64_t bytes) FOREBAY_REQUIRES(mutex_);
+  /// Moves the result of an entry to `gone`. Returns its bytes.
   uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) FOREBAY_REQUIRES(mutex_);
 
   const uint64_t most_bytes_;
@@ -71,8 +74,8 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   std::atomic<uint64_t> bytes_ = 0;               // of these results
 };
 
-/// The keys of a `.rehearse(where="here")`: epoch and id of a sample. It looks up results of
-/// replayed samples only. It stores results of all samples that may be replayed later.
+/// Cache keys of a `.rehearse(where="here")`: epoch and id of a sample. Results are looked up for
+/// replayed samples only, and stored for all samples that may be replayed later.
 class ReplayKeys final : public StageKeys {
  public:
   explicit ReplayKeys(std::shared_ptr<ReplayRows> rows) : rows_(std::move(rows)) {}

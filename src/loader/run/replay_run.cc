@@ -20,9 +20,9 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as for a .cache()
+constexpr uint64_t kDefaultReplayBytes = uint64_t{2} << 30;  // as for a .cache()
 
-// Reduces the buffer of a run with another capacity to its latest `capacity` samples, oldest first.
+// Shrinks a buffer of a run with another capacity to its latest `capacity` samples, oldest first.
 void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   std::rotate(kept.samples.begin(), kept.samples.begin() + kept.next, kept.samples.end());
   const auto size = static_cast<int64_t>(kept.samples.size());
@@ -30,15 +30,16 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   kept.next = 0;
 }
 
-struct SaidReplay {
+// Settings of the replay buffer, from the steps of the description.
+struct ReplaySettings {
   RehearsalOptions options;
   int64_t replayed = 0;  // replayed samples in each step of each rank
   std::string by = {};
 };
 
 // The replay buffer of .buffer(on_underrun="repeat"): the latest records, as many as one step has.
-SaidReplay repeated(const RunInput& input) {
-  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
+ReplaySettings underrun_settings(const RunInput& input) {
+  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   return {.options = {.seed = input.options.seed,
                       .policy = RehearsalPolicy::kRecent,
                       .capacity = schedule.batch_size * schedule.world_size,
@@ -46,23 +47,23 @@ SaidReplay repeated(const RunInput& input) {
                       .candidates = {}}};
 }
 
-SaidReplay said_of(const RunInput& input) {
+ReplaySettings replay_settings(const RunInput& input) {
   const OpSpec* const step = find_step(input.description(), OpEffect::kReplay);
-  if (step == nullptr) return repeated(input);
+  if (step == nullptr) return underrun_settings(input);
   const Args args(step->args, catalog().find(step->name)->args);
   const std::string policy = args.text("policy");
-  SaidReplay said;
-  said.replayed = args.integer("n");
-  said.by = args.text("by");
-  said.options = {.seed = input.options.seed,
-                  .policy = policy == "balanced" ? RehearsalPolicy::kBalanced
-                            : policy == "recent" ? RehearsalPolicy::kRecent
-                                                 : RehearsalPolicy::kReservoir,
-                  .capacity = args.integer("capacity"),
-                  // Drawn for all ranks at once. Each takes its part, so no two share a sample.
-                  .draws = said.replayed * input.place.world_size};
-  if (args.has("candidates")) said.options.candidates = args.integer("candidates");
-  return said;
+  ReplaySettings settings;
+  settings.replayed = args.integer("n");
+  settings.by = args.text("by");
+  settings.options = {.seed = input.options.seed,
+                      .policy = policy == "balanced" ? RehearsalPolicy::kBalanced
+                                : policy == "recent" ? RehearsalPolicy::kRecent
+                                                     : RehearsalPolicy::kReservoir,
+                      .capacity = args.integer("capacity"),
+                      // Drawn for all ranks at once. Each takes its part, so no two share a sample.
+                      .draws = settings.replayed * input.rank_info.world_size};
+  if (args.has("candidates")) settings.options.candidates = args.integer("candidates");
+  return settings;
 }
 
 // Opens the store of results for where="here"; null for any other `where`, and without a rehearsal.
@@ -71,8 +72,8 @@ std::shared_ptr<ReplayRows> open_results(const Description& description, std::op
   const OpSpec* const step = find_step(description, OpEffect::kReplay);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
-  const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
-  return std::make_shared<ReplayRows>(std::min({said, max_memory_budget(), cached_at_most(memory)}));
+  const uint64_t budget = args.has("ram") ? args.bytes("ram") : kDefaultReplayBytes;
+  return std::make_shared<ReplayRows>(std::min({budget, max_memory_budget(), cached_at_most(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
@@ -87,10 +88,10 @@ Status unusable_replay() { return invalid_argument("this state has no usable \"r
 
 Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::shared_ptr<Run> run) {
   std::shared_ptr<ReplayRun> replay(new ReplayRun(input, std::move(run)));
-  SaidReplay said = said_of(input);
-  replay->options_ = said.options;
-  replay->replayed_ = said.replayed;
-  replay->by_ = std::move(said.by);
+  ReplaySettings settings = replay_settings(input);
+  replay->options_ = settings.options;
+  replay->replayed_ = settings.replayed;
+  replay->by_ = std::move(settings.by);
   FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, *replay->source()));
   replay->results_ = open_results(input.description(), input.sizes.memory);
   return replay;
@@ -115,7 +116,7 @@ Status ReplayRun::open_steps(RunSetup& setup) {
                                             0, /*beside=*/results_->most_bytes()});
   SampleLabels labels;
   if (!read_field_.empty()) {
-    FOREBAY_ASSIGN(classes_, read_classes(setup.compile, read_field_, input_.sizes, setup.watch));
+    FOREBAY_ASSIGN(classes_, read_classes(setup.compile, read_field_, input_.sizes, setup.callbacks));
     setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
     labels = SampleLabels::of_classes(classes_);
   } else {
@@ -123,12 +124,12 @@ Status ReplayRun::open_steps(RunSetup& setup) {
     FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source()->schema(), user_code));
   }
   samples_ = run_->samples(labels);
-  steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.place.rank, results_);
-  return begin_with_given();
+  steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.rank_info.rank, results_);
+  return restore_given_buffer();
 }
 
 // Starts with the replay buffer of an earlier loader, if the options have one.
-Status ReplayRun::begin_with_given() {
+Status ReplayRun::restore_given_buffer() {
   if (input_.options.rehearsal.empty()) return {};
   FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(input_.options.rehearsal));
   if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
@@ -138,9 +139,9 @@ Status ReplayRun::begin_with_given() {
   return {};
 }
 
-void ReplayRun::stands_at(const Cursor& at) {
+void ReplayRun::advanced_to(const Cursor& at) {
   steps_->delivered(at);
-  run_->stands_at(at);
+  run_->advanced_to(at);
 }
 
 void ReplayRun::save(Checkpoint& state) const {
@@ -148,15 +149,15 @@ void ReplayRun::save(Checkpoint& state) const {
   state.replay = state_of(steps_->buffer());
 }
 
-Result<Run::GoOn> ReplayRun::load(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(GoOn go_on, run_->load(saved));
+Result<Run::Resume> ReplayRun::load(const Checkpoint& saved) {
+  FOREBAY_ASSIGN(Resume resume, run_->load(saved));
   Rehearsal kept(options_);
   if (saved.replay) {
     FOREBAY_ASSIGN(kept, restored(*saved.replay));
   }
-  return GoOn([steps = steps_, kept = std::move(kept), go_on = std::move(go_on)] {
+  return Resume([steps = steps_, kept = std::move(kept), resume = std::move(resume)] {
     steps->begin_with(kept);
-    go_on();
+    resume();
   });
 }
 
@@ -165,9 +166,9 @@ void ReplayRun::pause() {
   steps_->pause();
 }
 
-void ReplayRun::go_elsewhere() {
+void ReplayRun::resume_at_epoch() {
   steps_->begin_elsewhere();
-  run_->go_elsewhere();
+  run_->resume_at_epoch();
 }
 
 void ReplayRun::add_to(Ledger& ledger) const {

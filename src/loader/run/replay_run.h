@@ -22,7 +22,7 @@ class ReplayRun final : public Run {
   static Result<std::shared_ptr<ReplayRun>> open(const RunInput& input, std::shared_ptr<Run> run);
 
   std::shared_ptr<const Source> source() const override { return run_->source(); }
-  bool passes() const override { return run_->passes() || !read_field_.empty(); }
+  bool needs_pass() const override { return run_->needs_pass() || !read_field_.empty(); }
 
   Status choose(RunSetup& setup) override;
   Status order(RunSetup& setup) override;
@@ -31,7 +31,7 @@ class ReplayRun final : public Run {
   void begin(const std::shared_ptr<Runner>& runner) override { run_->begin(runner); }
 
   int64_t size() const override { return run_->size(); }
-  std::string choice() const override { return run_->choice(); }
+  std::string selection_version() const override { return run_->selection_version(); }
   std::string shard_assignment() const override { return run_->shard_assignment(); }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override {
     return run_->plan(epoch, rank, world_size, max_steps);
@@ -39,13 +39,13 @@ class ReplayRun final : public Run {
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override { return run_->samples(labels); }
 
   Status before_batch(const Cursor& at) override { return run_->before_batch(at); }
-  void stands_at(const Cursor& at) override;
+  void advanced_to(const Cursor& at) override;
 
   void save(Checkpoint& state) const override;
-  Result<GoOn> load(const Checkpoint& saved) override;
+  Result<Resume> load(const Checkpoint& saved) override;
   bool is_endless() const override { return run_->is_endless(); }
   void pause() override;
-  void go_elsewhere() override;
+  void resume_at_epoch() override;
   Status write_journal(const std::string& path, const Cursor& at) override { return run_->write_journal(path, at); }
 
   void add_to(Ledger& ledger) const override;
@@ -54,7 +54,7 @@ class ReplayRun final : public Run {
 
  private:
   ReplayRun(const RunInput& input, std::shared_ptr<Run> run) : input_(input), run_(std::move(run)) {}
-  Status begin_with_given();
+  Status restore_given_buffer();
   ReplayState state_of(const Rehearsal& kept) const;
   Result<Rehearsal> restored(const ReplayState& state) const;
 

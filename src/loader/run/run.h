@@ -22,11 +22,11 @@ namespace forebay {
 struct Ledger;
 class SampleLabels;
 
-/// Settings and options of a loader, and its place in the job. It outlives the run and is constant.
+/// Pipeline and options of a loader, and its rank in the job. Constant; it outlives the run.
 struct RunInput {
   Pipeline pipeline;
   LoaderOptions options;
-  Place place;
+  RankInfo rank_info;
   SizingInput sizes;
 
   const Description& description() const { return pipeline.description(); }
@@ -35,7 +35,7 @@ struct RunInput {
 /// Decisions that are made before the first batch. Each of Run's preparing calls adds to it.
 struct RunSetup {
   CompileInput compile;                            ///< Run::choose() sets `selection` and `packing`
-  PassWatch watch;                                 ///< for passes over all samples
+  PassCallbacks callbacks;                         ///< for passes over all samples
   std::shared_ptr<const ExecutionPlan> plan = {};  ///< set after choose()
   SizingInput sizes = {};                          ///< Run::order() adds the needs of the run
   RunnerOptions runner = {};                       ///< Run::open_steps() adds memory of caches
@@ -53,8 +53,8 @@ class RunSamples : public StepSamples {
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };
 
-/// The data that a loader reads, and the steps in which it does: a data set (DataSetRun), a stream
-/// (StreamRun), or either of them with replayed samples (ReplayRun, a decorator). A loader owns
+/// The steps of a loader over its data: over a data set (DataSetRun), over a stream (StreamRun), or
+/// over either of them with replayed samples (ReplayRun, a decorator). A loader owns
 /// one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
 /// come from any thread.
 ///
@@ -62,15 +62,15 @@ class RunSamples : public StepSamples {
 /// sizes of the runner, calls open_steps(), starts a runner over steps(), and calls begin().
 class Run {
  public:
-  /// Called once the runner has moved to the new place.
-  using GoOn = std::function<void()>;
+  /// Continues the run. Called once the runner has moved to the loaded position.
+  using Resume = std::function<void()>;
 
   virtual ~Run() = default;
 
   /// The source of the samples.
   virtual std::shared_ptr<const Source> source() const = 0;
   /// Whether preparing reads all samples, and so may call user code.
-  virtual bool passes() const { return false; }
+  virtual bool needs_pass() const { return false; }
 
   /// Decides which samples take part.
   virtual Status choose(RunSetup& setup) = 0;
@@ -84,8 +84,8 @@ class Run {
 
   /// Number of samples of an epoch, after choose(). 0 if it is unknown.
   virtual int64_t size() const { return 0; }
-  /// Identifies the choice of samples, as far as it depends on data that was read.
-  virtual std::string choice() const { return {}; }
+  /// Hash of the choice of samples, as far as it depends on data that was read.
+  virtual std::string selection_version() const { return {}; }
   /// Shard assignment: "count", "locality", …; empty for a stream.
   virtual std::string shard_assignment() const { return {}; }
   /// Plans an epoch of one rank of `world_size`. InvalidArgument if it is not known in advance.
@@ -96,21 +96,21 @@ class Run {
   /// Called before the batch at `at` is requested. Returns an error if ranks of the job turned out
   /// to run different things.
   virtual Status before_batch(const Cursor& /*at*/) { return {}; }
-  /// Called when `at` is the place of the next batch.
-  virtual void stands_at(const Cursor& /*at*/) {}
+  /// Called when the runner has advanced: `at` is the position of the next batch.
+  virtual void advanced_to(const Cursor& /*at*/) {}
 
   /// Adds to a state what a loader needs to resume at the state's cursor.
   virtual void save(Checkpoint& /*state*/) const {}
   /// Parses a state. An error changes nothing. The loader then calls pause(), moves the runner, and
   /// calls the returned function.
-  virtual Result<GoOn> load(const Checkpoint& saved) = 0;
+  virtual Result<Resume> load(const Checkpoint& saved) = 0;
   /// Whether the run has no end, so that only records that have arrived are known. A run with an
-  /// end can move to the beginning of any epoch, between pause() and go_elsewhere().
+  /// end can move to the beginning of any epoch, between pause() and resume_at_epoch().
   virtual bool is_endless() const = 0;
-  /// Makes steps() know no step, until the run continues.
+  /// Makes steps() return no step until the run continues.
   virtual void pause() {}
-  /// Continues at the beginning of an epoch.
-  virtual void go_elsewhere() {}
+  /// Continues at the beginning of the epoch to which the runner has moved.
+  virtual void resume_at_epoch() {}
   /// Logs decisions to that file from here on. InvalidArgument if everything follows from the seed.
   virtual Status write_journal(const std::string& path, const Cursor& at) = 0;
 

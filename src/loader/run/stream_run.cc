@@ -61,7 +61,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
 }
 
 // Whether the run retains records for a replay, in addition to those of the next steps.
-bool keeps_records(const Description& description, const StreamOptions& options) {
+bool retains_records(const Description& description, const StreamOptions& options) {
   return options.on_underrun != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
 }
 
@@ -70,30 +70,31 @@ std::string policies_of(const OpSpec& buffer) {
   return args.text("policy") + ", " + args.text("on_underrun");
 }
 
-struct DiskRoom {
+// Disk space for records that .buffer() spills or that a replay retains.
+struct DiskBudget {
   std::string folder;
   uint64_t bytes = uint64_t{10} << 30;
-  bool asked_for = false;
+  bool is_explicit = false;  // the user named the folder
 };
 
 // Returns the disk space that .buffer() allows.
-DiskRoom disk_room(const Description& description) {
+DiskBudget disk_budget(const Description& description) {
   std::error_code error;
-  DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
+  DiskBudget budget{.folder = std::filesystem::temp_directory_path(error).string()};
   if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
-    room.bytes = args.bytes("disk");
-    room.asked_for = args.has("dir");
-    if (room.asked_for) room.folder = args.text("dir");
+    budget.bytes = args.bytes("disk");
+    budget.is_explicit = args.has("dir");
+    if (budget.is_explicit) budget.folder = args.text("dir");
   }
-  return room;
+  return budget;
 }
 
 // Null if the system's temporary folder is unusable; then all retained records stay in memory.
 Result<std::shared_ptr<ReplayDisk>> replay_disk(const Description& description) {
-  const DiskRoom room = disk_room(description);
-  Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(room.folder, room.bytes);
-  if (!disk.ok() && !room.asked_for) return std::shared_ptr<ReplayDisk>();
+  const DiskBudget budget = disk_budget(description);
+  Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(budget.folder, budget.bytes);
+  if (!disk.ok() && !budget.is_explicit) return std::shared_ptr<ReplayDisk>();
   if (!disk.ok()) return disk.status();
   return std::shared_ptr<ReplayDisk>(*std::move(disk));
 }
@@ -103,8 +104,8 @@ Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, 
     return invalid_argument(fmt::format(
         "policy=\"spill\": records of {} are objects of your program, which stay in its memory; give \"block\"",
         log.name()));
-  const DiskRoom room = disk_room(description);
-  return SpillSpace::open(room.folder, room.bytes);
+  const DiskBudget budget = disk_budget(description);
+  return SpillSpace::open(budget.folder, budget.bytes);
 }
 
 Status check_options(const LoaderOptions& options) {
@@ -188,7 +189,7 @@ class StreamRun::Samples final : public RunSamples {
 Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source) {
   const LoaderOptions& options = input.options;
   FOREBAY_RETURN_IF_ERROR(check_options(options));
-  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
+  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   std::shared_ptr<StreamRun> run(new StreamRun(input));
   StreamOptions stream = options_of(input.description(), options, schedule.batch_size * schedule.world_size);
@@ -216,7 +217,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   run->steps_ = std::make_shared<StreamItinerary>(
       run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
                                            .world_size = schedule.world_size,
-                                           .rank = input.place.rank,
+                                           .rank = input.rank_info.rank,
                                            .steps_per_epoch = options.stream.steps_per_epoch,
                                            .epochs = options.epochs,
                                            .last = schedule.last});
@@ -227,14 +228,14 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
 // If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
 Status StreamRun::join_job() {
   const LoaderOptions& options = input_.options;
-  if (input_.place.world_size > 1 && !are_given(options.job.peers))
+  if (input_.rank_info.world_size > 1 && !peers_requested(options.job.peers))
     return invalid_argument(
         fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
                     "\"launcher\" or a folder that they share",
-                    input_.place.world_size));
+                    input_.rank_info.world_size));
   const auto service = std::make_shared<StreamService>();
-  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options.job.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job, open_job(options.job.peers, input_.rank_info,
+                                                    {{std::string(kStreamServiceName), service}}, options.stop));
   if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
   return {};
 }
@@ -261,8 +262,8 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
 // Lets each rank read only a part of the log. This needs a policy under which no rank needs all
 // records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
-  const bool keeps = keeps_records(input_.description(), options);
-  if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  const bool retains = retains_records(input_.description(), options);
+  if (!decisions_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
       log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
@@ -270,15 +271,15 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
 // does each rank that repeats a journal, since these ranks do not communicate.
 Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
-  const bool keeps = keeps_records(input_.description(), stream_->options());
+  const bool retains = retains_records(input_.description(), stream_->options());
   ReplayRecordsOptions options{.memory_bytes = bytes()};
-  if (keeps && log->records_are_whole()) {
+  if (retains && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, replay_disk(input_.description()));
-    if (decisions_) options.share = {input_.place.rank, input_.place.world_size};
+    if (decisions_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }
-  const bool brings = options.disk || options.share.ranks > 1;
+  const bool exchanges = options.disk || options.share.ranks > 1;
   replay_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
-  if (!brings) return {};
+  if (!exchanges) return {};
   if (decisions_) decisions_->lend(replay_);
   using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
@@ -346,13 +347,13 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   if (reading_) reading_->on_arrival(arrived);
   stream_->on_arrival(arrived);
   StreamPlace from = beginning_;
-  const bool decides = !repeats_ && (!decisions_ || input_.place.rank == 0);
+  const bool decides = !repeats_ && (!decisions_ || input_.rank_info.rank == 0);
   if (stream_->options().from_now && decides) {
     Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
     from.begun = ends.ok();
     if (ends.ok()) from.after = std::move(*ends);
   }
-  go_on({}, std::move(from));
+  resume_at({}, std::move(from));
   // A state that is made before the first batch is the same on all ranks.
   if (stream_->options().from_now && decisions_ && !decides &&
       !stream_->await_beginning(kBeginningPatience, closing_.get_token()))
@@ -366,9 +367,9 @@ void StreamRun::save(Checkpoint& state) const {
   state.stream = {stream_->log().partitions(), stream_->place(steps_->number_at(state.cursor))};
 }
 
-Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
+Result<Run::Resume> StreamRun::load(const Checkpoint& saved) {
   FOREBAY_ASSIGN(StreamPlace place, place_of(*saved.stream));
-  return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
+  return Resume([this, at = saved.cursor, place = std::move(place)] { resume_at(at, place); });
 }
 
 // InvalidArgument if this log cannot have the place; StateMismatch if it is of another stream.
@@ -389,7 +390,7 @@ Result<StreamPlace> StreamRun::place_of(const StreamState& state) const {
   return place;
 }
 
-void StreamRun::go_on(const Cursor& at, StreamPlace place) {
+void StreamRun::resume_at(const Cursor& at, StreamPlace place) {
   // If a batch of another size ended among numbers without records, the rest of them is not
   // reported as missing.
   if (place.decision && place.decision->missing > 0) {
@@ -412,10 +413,10 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
   // Only rank 0 decides, and so knows all decisions.
-  if (decisions_ && input_.place.rank != 0) return {};
+  if (decisions_ && input_.rank_info.rank != 0) return {};
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
-  // The path may be that of the current journal: nothing may be written while it is opened anew.
+  // The path may be that of the current journal: nothing may be written while it is reopened.
   const int64_t out = stream_->set_witness(nullptr, 0);
   if (before) (void)before->flush();
   Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(

@@ -16,7 +16,9 @@
 
 namespace forebay {
 
-/// A run over a source without an end, whose records arrive during the run.
+/// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
+/// 0 decides which records come next and the others follow it, unless a journal is repeated. It
+/// owns the stream and the exchange of records with other ranks.
 class StreamRun final : public Run, public std::enable_shared_from_this<StreamRun> {
  public:
   /// InvalidArgument if an option does not apply to streams, or journal= names a file of another
@@ -40,11 +42,11 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
 
   Status before_batch(const Cursor& at) override;
   /// Releases records before the next batch.
-  void stands_at(const Cursor& at) override { stream_->delivered(steps_->number_at(at)); }
+  void advanced_to(const Cursor& at) override { stream_->delivered(steps_->number_at(at)); }
 
   /// Flushes the journal first, so that it covers all records before the state, also after a kill.
   void save(Checkpoint& state) const override;
-  Result<GoOn> load(const Checkpoint& saved) override;
+  Result<Resume> load(const Checkpoint& saved) override;
   bool is_endless() const override { return true; }
   void pause() override { stream_->stop(); }
   /// Logs records to that file from the next decision on. Unavailable if the file cannot be
@@ -69,7 +71,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
 
   uint64_t bytes() const { return stream_->options().bytes; }  // limit of records in memory
   Result<StreamPlace> place_of(const StreamState& state) const;
-  void go_on(const Cursor& at, StreamPlace place);
+  void resume_at(const Cursor& at, StreamPlace place);
   Status flush_journal() const;
   void end_journal();
   std::shared_ptr<JournalWriter> journal() const;

@@ -14,20 +14,21 @@ namespace forebay {
 
 namespace {
 
-enum class Keeps { kNothing, kInMemory, kOnDisk };
+// Where the pipeline caches samples: nowhere, in memory of each process, or on a disk of each host.
+enum class CacheKind { kNothing, kInMemory, kOnDisk };
 
-Keeps what_keeps(const Description& description) {
+CacheKind cache_kind(const Description& description) {
   const OpSpec* const cache = find_step(description, OpEffect::kCaching);
-  if (cache == nullptr) return Keeps::kNothing;
+  if (cache == nullptr) return CacheKind::kNothing;
   const Args args(cache->args, catalog().find(cache->name)->args);
-  return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
+  return args.json("disk") == "auto" || args.bytes("disk") > 0 ? CacheKind::kOnDisk : CacheKind::kInMemory;
 }
 
 // Number of hosts or processes that cache samples; 0 if unknown.
-int64_t keepers(const AssignmentRequest& request, int64_t world_size, Keeps keeps) {
+int64_t number_of_caches(const AssignmentRequest& request, int64_t world_size, CacheKind kind) {
   // The user's number takes precedence over the launcher's, although it cannot be verified here.
   if (request.hosts) return *request.hosts;
-  if (world_size == 1 || keeps == Keeps::kInMemory) return world_size;
+  if (world_size == 1 || kind == CacheKind::kInMemory) return world_size;
   return request.known_hosts;
 }
 
@@ -43,9 +44,9 @@ Status choose_assignment(const Description& description, const ScheduleOptions& 
                          const AssignmentRequest& request, Ordering* ordering) {
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
   if (ordering->in_groups || request.shard_by == ShardBy::kCount) return {};
-  const Keeps keeps = what_keeps(description);
-  if (request.shard_by == ShardBy::kAuto && keeps == Keeps::kNothing) return {};
-  const int64_t count = keepers(request, schedule.world_size, keeps);
+  const CacheKind kind = cache_kind(description);
+  if (request.shard_by == ShardBy::kAuto && kind == CacheKind::kNothing) return {};
+  const int64_t count = number_of_caches(request, schedule.world_size, kind);
   if (count == 0) {
     if (request.shard_by == ShardBy::kAuto) return {};
     return invalid_argument(

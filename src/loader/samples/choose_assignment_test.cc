@@ -31,13 +31,13 @@ Result<bool> is_local(const Pipeline& pipeline, int64_t world, const AssignmentR
   return ordering.assignment != assignment_by_count();
 }
 
-TEST(ChooseAssignment, CountIsWhatRunsWithoutACacheHave) {
+TEST(ChooseAssignment, RunsWithoutACacheAreAssignedByCount) {
   const Pipeline plain = arrays({{"x", counting(400)}}).shuffle().batch(4);
   EXPECT_FALSE(*is_local(plain, 8, {.known_hosts = 4}));
   EXPECT_TRUE(*is_local(plain, 8, {.shard_by = ShardBy::kLocality, .known_hosts = 4}));
 }
 
-TEST(ChooseAssignment, WithACacheOnDiskHostsKeepAndWithOneInMemoryProcesses) {
+TEST(ChooseAssignment, ADiskCacheBelongsToAHostAndAMemoryCacheToAProcess) {
   EXPECT_TRUE(*is_local(kept(400, "1MiB", "1MiB"), 8, {.known_hosts = 4}));
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "1MiB"), 8, {.known_hosts = 1}));
   EXPECT_TRUE(*is_local(kept(400, "1MiB", "0"), 8, {}));
@@ -45,7 +45,7 @@ TEST(ChooseAssignment, WithACacheOnDiskHostsKeepAndWithOneInMemoryProcesses) {
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "0"), 1, {}));
 }
 
-TEST(ChooseAssignment, WhatIsNotKnownOfHostsIsCountByItselfAndRefusedWhereItWasAskedFor) {
+TEST(ChooseAssignment, AnUnknownNumberOfHostsMeansCountOrAnError) {
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "1MiB"), 8, {}));
   const auto asked = is_local(kept(400, "1MiB", "1MiB"), 8, {.shard_by = ShardBy::kLocality});
   ASSERT_FALSE(asked.ok());
@@ -53,17 +53,17 @@ TEST(ChooseAssignment, WhatIsNotKnownOfHostsIsCountByItselfAndRefusedWhereItWasA
   EXPECT_NE(asked.status().to_string().find("hosts="), std::string::npos);
 }
 
-TEST(ChooseAssignment, HostsThatCannotBeAreRefused) {
+TEST(ChooseAssignment, ImpossibleHostsAreRefused) {
   for (const int hosts : {0, -1, 9})
     EXPECT_EQ(is_local(kept(400, "1MiB", "1MiB"), 8, {.hosts = hosts}).status().code(), Code::kInvalidArgument);
   EXPECT_TRUE(*is_local(kept(400, "1MiB", "1MiB"), 8, {.hosts = 3}));
 }
 
-TEST(ChooseAssignment, RowGroupsAreDealtByLaneWhateverIsAskedFor) {
+TEST(ChooseAssignment, RowGroupsAreAlwaysAssignedByLane) {
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "0"), 8, {.shard_by = ShardBy::kLocality}, /*in_groups=*/true));
 }
 
-TEST(ChooseAssignment, ThePlanIsThatOfTheLoaderAndFromTheSecondEpochOnRanksGetWhatTheyHad) {
+TEST(ChooseAssignment, ThePlanMatchesTheLoaderAndReusesCachesFromTheSecondEpochOn) {
   const Pipeline pipeline = kept(4000, "1MiB", "0");
   int64_t again = 0;
   for (int rank = 0; rank < 4; ++rank) {

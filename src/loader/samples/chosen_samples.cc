@@ -12,18 +12,19 @@
 
 namespace forebay {
 
-Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch) {
+Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
+                                     const PassCallbacks& callbacks) {
   const Description& description = *whole.description;
-  ChosenSamples chosen{all_of(*whole.source), nullptr, ""};
+  ChosenSamples chosen{select_all(*whole.source), nullptr, ""};
   Hasher hasher;
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
     if (catalog().has_effect(step, OpEffect::kTaking))
-      chosen.selection = taken(step, whole.source.get(), chosen.selection);
+      chosen.selection = apply_take(step, whole.source.get(), chosen.selection);
     if (!catalog().has_effect(step, OpEffect::kSelection)) continue;
     // Without open_cache, since the results of this pass are not cached.
     const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
-    FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, watch));
+    FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, callbacks));
     const Hash128 version = kept->version();
     // The version leaves out takes: they follow from the description and the size of the data set,
     // which a state has anyway.
@@ -35,11 +36,11 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
   return chosen;
 }
 
-Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch,
+Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
                     ChosenSamples* chosen) {
   const OpSpec* const pack = find_step(*whole.description, OpEffect::kPacking);
   if (pack == nullptr) return {};
-  FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, watch));
+  FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, callbacks));
   const auto* const chunks = whole.source->as_chunks();
   FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), chunks, *chosen->selection));
   chosen->version += version_of(*chosen->packing);

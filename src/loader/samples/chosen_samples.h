@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// The samples of a data set that take part, and the items that batches are made of.
+/// The selected samples of a data set, and the items that its batches consist of.
 struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const Packing> packing;  ///< its blocks are the items; null: the samples are
@@ -25,9 +25,11 @@ struct ChosenSamples {
 
 /// Applies every `.take()` and `.filter()` of a description. Each filter takes a pass over all
 /// samples that earlier steps selected.
-Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch);
+Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
+                                     const PassCallbacks& callbacks);
 
 /// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`.
-Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch, ChosenSamples* chosen);
+Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                    ChosenSamples* chosen);
 
 }  // namespace forebay

@@ -45,7 +45,7 @@ TEST(EpochPlan, IsWhatEachRankOfARunGets) {
   }
 }
 
-TEST(EpochPlan, OfARankCanBeAskedOfAnyOther) {
+TEST(EpochPlan, OfAnyRankCanBeComputedOnAnyOther) {
   const auto first = opened(numbers(50, 4, "pad"), {.job = {.rank = 0, .world_size = 2}});
   const auto second = opened(numbers(50, 4, "pad"), {.job = {.rank = 1, .world_size = 2}});
   for (const int64_t rank : {0, 1, 2}) {
@@ -55,7 +55,7 @@ TEST(EpochPlan, OfARankCanBeAskedOfAnyOther) {
   }
 }
 
-TEST(EpochPlan, IsCutOffWhereThatWasAskedForAndStillCountsAllSteps) {
+TEST(EpochPlan, IsTruncatedButCountsAllSteps) {
   const auto loader = opened(numbers(50, 4, "partial"));
   EXPECT_EQ(loader->plan(0, 0, 1, 0)->first.size(), 0u);
   EXPECT_EQ(loader->plan(0, 0, 1, 0)->steps, 13);
@@ -63,7 +63,7 @@ TEST(EpochPlan, IsCutOffWhereThatWasAskedForAndStillCountsAllSteps) {
   EXPECT_EQ(loader->plan(0, 0, 1, 5000)->first.size(), 13u);
 }
 
-TEST(EpochPlan, AskedForWhatCannotBeIsRefused) {
+TEST(EpochPlan, RefusesImpossibleRequests) {
   const auto loader = opened(numbers(50, 4, "partial"));
   for (const auto& [epoch, rank, world] : std::vector<std::array<int64_t, 3>>{
            {0, 0, 0}, {0, 0, -1}, {0, -1, 2}, {0, 2, 2}, {0, 0, int64_t{1} << 40}, {-1, 0, 1}}) {
@@ -73,7 +73,7 @@ TEST(EpochPlan, AskedForWhatCannotBeIsRefused) {
   }
 }
 
-TEST(EpochPlan, BeforeAFilterHasRunIsRefused) {
+TEST(EpochPlan, IsRefusedBeforeAFilterHasRun) {
   const auto loader =
       opened(arrays({{"x", counting(10)}}).filter([](const Sample&) -> Result<bool> { return true; }).batch(4));
   EXPECT_EQ(loader->plan(0, 0, 1, 1).status().code(), Code::kInvalidArgument);
@@ -83,9 +83,9 @@ TEST(EpochPlan, BeforeAFilterHasRunIsRefused) {
 
 // Steps of a description
 
-TEST(ChosenUnread, TakesChooseOfWhatTheOnesBeforeLeave) {
+TEST(SelectUnread, TakesApplyOneAfterAnother) {
   const Pipeline pipeline = arrays({{"x", counting(50)}});
-  const auto chosen = [](const Pipeline& of) { return chosen_unread(of.description(), nullptr, 50); };
+  const auto chosen = [](const Pipeline& of) { return select_unread(of.description(), nullptr, 50); };
   EXPECT_EQ(chosen(pipeline)->size(), 50);
   EXPECT_EQ(chosen(pipeline.take(7).take(30))->size(), 7);
   EXPECT_EQ(chosen(pipeline.take(0).take(30))->size(), 0);
@@ -94,7 +94,7 @@ TEST(ChosenUnread, TakesChooseOfWhatTheOnesBeforeLeave) {
   EXPECT_EQ(spread->id_at(2), 10);
 }
 
-TEST(StepArguments, WithoutABatchARowIsOne) {
+TEST(StepArguments, TheBatchSizeIsOneWithoutABatch) {
   const Pipeline pipeline = arrays({{"x", counting(50)}});
   EXPECT_EQ(batch_size(pipeline.description()), 1);
   const ScheduleOptions schedule = schedule_of(pipeline.description(), 50, 2);
@@ -105,7 +105,7 @@ TEST(StepArguments, WithoutABatchARowIsOne) {
 
 // Lanes
 
-TEST(Ordering, ARankReadsFromNoMoreLanesThanThatSays) {
+TEST(Ordering, ARankReadsFromNoMoreLanesThanTheBound) {
   for (int64_t lanes = 1; lanes <= 12; ++lanes) {
     for (int64_t world = 1; world <= 9; ++world) {
       Ordering ordering;

@@ -17,7 +17,7 @@ constexpr int64_t kBatch = 256;
 
 // Reads all samples of the selection in the order of their ids, and calls `each` with the batches.
 Status read_all(const CompileInput& input, const SizingInput& given, std::set<std::string> ragged,
-                const PassWatch& watch, const std::function<Status(const Batch&)>& each) {
+                const PassCallbacks& callbacks, const std::function<Status(const Batch&)>& each) {
   const int64_t n = input.selection->size();
   if (n == 0) return {};
   FOREBAY_ASSIGN(auto plan, compile(input));
@@ -26,27 +26,28 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
   sizes.run = {.rows = std::min(n, kBatch)};
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
-  // watch.told() decides about bad samples.
+  // watch.on_bad_sample() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
-  Status status = watch.running(runner);
+  Status status = callbacks.on_runner(runner);
   for (bool over = false; status.ok() && !over;) {
-    // close() of the loader finds the runner through running(), and ends this wait.
+    // close() of the loader finds the runner through on_runner(), and ends this wait.
     Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));
     if (!delivery.ok()) {
       status = delivery.status();
       break;
     }
-    for (size_t i = 0; i < delivery->errors.size() && status.ok(); ++i) status = watch.told(delivery->errors[i]);
+    for (size_t i = 0; i < delivery->errors.size() && status.ok(); ++i)
+      status = callbacks.on_bad_sample(delivery->errors[i]);
     over = !delivery->batch && !delivery->timed_out;
     if (delivery->batch && status.ok()) status = each(*delivery->batch);
   }
   runner->close();
-  const Status over = watch.running(nullptr);
+  const Status over = callbacks.on_runner(nullptr);
   return status.ok() ? over : status;
 }
 
@@ -75,9 +76,9 @@ Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
 }  // namespace
 
 Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
-                                                        const PassWatch& watch) {
+                                                        const PassCallbacks& callbacks) {
   std::vector<uint64_t> bits(static_cast<size_t>((input.selection->size() + 63) / 64));
-  FOREBAY_RETURN_IF_ERROR(read_all(input, sizes, {}, watch, [&](const Batch& batch) {
+  FOREBAY_RETURN_IF_ERROR(read_all(input, sizes, {}, callbacks, [&](const Batch& batch) {
     for (int64_t row = 0; row < batch.size(); ++row) {
       const auto position = static_cast<uint64_t>(batch.positions[static_cast<size_t>(row)]);
       if (*batch.fields.front().row(row).data() != 0) bits[position / 64] |= uint64_t{1} << (position % 64);
@@ -88,23 +89,27 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 }
 
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
-                                              const PassWatch& watch) {
+                                              const PassCallbacks& callbacks) {
   std::vector<uint32_t> lengths(static_cast<size_t>(input.selection->size()));
   const std::string field = packed_field(*find_step(*input.description, OpEffect::kPacking));
   FOREBAY_RETURN_IF_ERROR(
-      read_all(input, sizes, {field}, watch, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+      read_all(input, sizes, {field}, callbacks, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
   return lengths;
 }
 
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
-                                                          const SizingInput& sizes, const PassWatch& watch) {
+                                                          const SizingInput& sizes, const PassCallbacks& callbacks) {
   OpSpec alone;
   alone.name = "select";
   alone.args["fields"] = std::vector<std::string>{field};
   const Description description = Description(input.description->steps().front()).append(std::move(alone));
-  const CompileInput pass{&description, description.steps().size(), false, input.source, input.selection, input.seed};
+  const CompileInput pass{.description = &description,
+                          .end = description.steps().size(),
+                          .source = input.source,
+                          .selection = input.selection,
+                          .seed = input.seed};
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
-  const PassWatch quiet{watch.running, [](const RowError&) { return Status(); }};
+  const PassCallbacks quiet{callbacks.on_runner, [](const RowError&) { return Status(); }};
   FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
   classes->finish();
   return std::shared_ptr<const SampleClasses>(classes);

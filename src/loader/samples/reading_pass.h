@@ -14,29 +14,29 @@
 namespace forebay {
 
 /// Callbacks of a pass over all samples before the first epoch.
-struct PassWatch {
+struct PassCallbacks {
   /// Called with the runner of the pass before it starts, so that user code finds its calls and
   /// close() can stop it. Called with null when the pass is over.
-  std::function<Status(std::shared_ptr<Runner>)> running;
+  std::function<Status(std::shared_ptr<Runner>)> on_runner;
   /// Called with every sample that is bad. A returned error ends the pass; with OK, the sample is
   /// left out.
-  std::function<Status(const RowError&)> told;
+  std::function<Status(const RowError&)> on_bad_sample;
 };
 
 /// Runs a filter over every sample of the selection, in a pass that reads only the fields the
 /// filter needs.
 Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
-                                                        const PassWatch& watch);
+                                                        const PassCallbacks& callbacks);
 
 /// Measures the length of the row that a `.pack()` takes from each sample, in a pass that reads
 /// only that field. The length of a sample that is left out is 0. Caches of the pipeline store the
 /// results of the pass.
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
-                                              const PassWatch& watch);
+                                              const PassCallbacks& callbacks);
 
 /// Reads the class of each sample from a field of the source, in a pass that reads only that field.
 /// Damaged samples get a class of their own; their errors are reported when the samples are due.
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
-                                                          const SizingInput& sizes, const PassWatch& watch);
+                                                          const SizingInput& sizes, const PassCallbacks& callbacks);
 
 }  // namespace forebay

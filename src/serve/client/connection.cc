@@ -28,30 +28,27 @@ std::string program_name() {
   return name;
 }
 
-/// Returns true for requests that read listings or pass over the data. They have no time limit.
+// Whether a request reads listings or passes over the data. Such requests have no time limit.
 bool takes_long(MessageType type) { return type == MessageType::kOpen || type == MessageType::kPrepare; }
 
 }  // namespace
 
 Connection::Connection(FileDescriptor socket, WaitClock& clock)
-    : clock_(clock), channel_(std::move(socket), kMostAnswer, true, clock) {}
+    : clock_(clock), channel_(std::move(socket), kMostAnswer, Channel::Descriptors::kAccept, clock) {}
 
-Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool* turned_away, WaitClock& clock) {
+Connection::Opening Connection::open(FileDescriptor socket, WaitClock& clock) {
   auto connection = std::make_shared<Connection>(std::move(socket), clock);
   Hello hello;
   hello.program = program_name();
   const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
-  if (turned_away != nullptr) {
-    const TimedLock lock(connection->turn_);
-    *turned_away = !status.ok() && connection->answered_;
-  }
-  if (!status.ok()) return status;
-  return connection;
+  if (status.ok()) return {connection};
+  const TimedLock lock(connection->request_mutex_);
+  return {status, connection->answered_};
 }
 
 // Does not hang up: a server that is only slow would reuse the memory of batches that are still
 // held here. The connection ends with the last of these batches.
-Status Connection::lose(Status why) {
+Status Connection::mark_lost(Status why) {
   lost_ = true;
   return why;
 }
@@ -59,7 +56,7 @@ Status Connection::lose(Status why) {
 // A slow server may still receive kClose later. Batches that it has delivered stay valid.
 Status Connection::give_up() {
   (void)channel_.try_send(MessageType::kClose, "");
-  return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+  return mark_lost(unavailable("the server does not answer; look at it with: forebay serve status"));
 }
 
 void Connection::close() {
@@ -79,22 +76,20 @@ Status Connection::map_slabs(const Frame& frame) {
   return {};
 }
 
-// Returns the next frame that is an answer.
-Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_out) {
+// Returns the next frame that is an answer, or nothing if none has arrived in time.
+Result<std::optional<Frame>> Connection::receive_answer(std::chrono::milliseconds timeout) {
   const auto deadline = clock_.now() + timeout;
-  *timed_out = false;
   while (true) {
     if (interrupted_) return cancelled("the loader was closed");
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.now());
     Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kCloseCheck));
-    if (!frame.ok()) return lose(frame.status());
+    if (!frame.ok()) return mark_lost(frame.status());
     if (!frame->has_value()) {
-      *timed_out = left.count() <= 0;
-      if (*timed_out) return Frame();
+      if (left.count() <= 0) return std::optional<Frame>();
       continue;
     }
-    if ((*frame)->type != MessageType::kSlabs) return std::move(**frame);
-    if (Status status = map_slabs(**frame); !status.ok()) return lose(std::move(status));
+    if ((*frame)->type != MessageType::kSlabs) return frame;
+    if (Status status = map_slabs(**frame); !status.ok()) return mark_lost(std::move(status));
   }
 }
 
@@ -107,10 +102,10 @@ Status Connection::reason_of_refusal(Status otherwise) {
 
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
-  const TimedLock lock(turn_);
+  const TimedLock lock(request_mutex_);
   if (lost_) return unavailable("the server has gone");
   send_freed();
-  if (Status status = channel_.send(type, body); !status.ok()) return lose(reason_of_refusal(std::move(status)));
+  if (Status status = channel_.send(type, body); !status.ok()) return mark_lost(reason_of_refusal(std::move(status)));
   return answer_to_ask(takes_long(type) ? std::chrono::hours(24 * 365) : std::chrono::milliseconds(kAnswerWithin));
 }
 
@@ -118,33 +113,32 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
 // for the next batch comes first and is retained.
 Result<std::string> Connection::answer_to_ask(std::chrono::milliseconds timeout) {
   while (true) {
-    bool timed_out = false;
-    FOREBAY_ASSIGN(Frame frame, answer(timeout, &timed_out));
-    if (timed_out) return give_up();
+    FOREBAY_ASSIGN(std::optional<Frame> frame, receive_answer(timeout));
+    if (!frame) return give_up();
     if (next_requested_ && !next_answer_) {
       next_answer_ = std::move(frame);
       continue;
     }
-    if (frame.type == MessageType::kDone) return std::move(frame.body);
-    answered_ = frame.type == MessageType::kFailed;
-    if (answered_) return status_from_message(frame.body);
-    return lose(corrupt("the server gives an answer that is none"));
+    if (frame->type == MessageType::kDone) return std::move(frame->body);
+    answered_ = frame->type == MessageType::kFailed;
+    if (answered_) return status_from_message(frame->body);
+    return mark_lost(corrupt("the server gives an answer that is none"));
   }
 }
 
 Status Connection::request_next(std::chrono::milliseconds timeout) {
   const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
-  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
+  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok())
+    return mark_lost(std::move(status));
   next_requested_ = true;
   return {};
 }
 
-// Waits until next_answer_ has a value, or the time is over.
-Status Connection::await_next(std::chrono::milliseconds timeout, bool* timed_out) {
-  if (next_answer_) return {};
-  FOREBAY_ASSIGN(Frame frame, answer(timeout, timed_out));
-  if (!*timed_out) next_answer_ = std::move(frame);
-  return {};
+// Waits until next_answer_ has a value. Returns false if the time is over before.
+Result<bool> Connection::await_next(std::chrono::milliseconds timeout) {
+  if (next_answer_) return true;
+  FOREBAY_ASSIGN(next_answer_, receive_answer(timeout));
+  return next_answer_.has_value();
 }
 
 Result<Connection::Next> Connection::take_next() {
@@ -157,14 +151,13 @@ Result<Connection::Next> Connection::take_next() {
 Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   Next nothing;
   nothing.timed_out = true;
-  if (!turn_.try_lock_for(timeout)) return nothing;
-  const TimedLock lock(turn_, std::adopt_lock);
+  if (!request_mutex_.try_lock_for(timeout)) return nothing;
+  const TimedLock lock(request_mutex_, std::adopt_lock);
   if (lost_) return unavailable("the server has gone");
   send_freed();
   if (!next_requested_) FOREBAY_RETURN_IF_ERROR(request_next(timeout));
-  bool timed_out = false;
-  FOREBAY_RETURN_IF_ERROR(await_next(timeout, &timed_out));
-  if (timed_out) return nothing;
+  FOREBAY_ASSIGN(const bool arrived, await_next(timeout));
+  if (!arrived) return nothing;
   Result<Next> next = take_next();
   // If the server has exited by now, the next call finds out. This answer is complete.
   if (next.ok() && !next->timed_out && !next->after.finished && !lost_) (void)request_next(kAhead);
@@ -172,11 +165,10 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
 }
 
 Status Connection::discard_next() {
-  const TimedLock lock(turn_);
+  const TimedLock lock(request_mutex_);
   if (!next_requested_) return {};
-  bool timed_out = false;
-  FOREBAY_RETURN_IF_ERROR(await_next(kAnswerWithin, &timed_out));
-  if (timed_out) return give_up();
+  FOREBAY_ASSIGN(const bool arrived, await_next(kAnswerWithin));
+  if (!arrived) return give_up();
   (void)take_next();  // frees a batch
   return {};
 }
@@ -193,12 +185,12 @@ Result<Connection::Next> Connection::decode_next(const Frame& frame) {
     }
     case MessageType::kBatch: {
       Result<BatchMessage> message = from_message<BatchMessage>(frame.body);
-      if (!message.ok()) return lose(message.status());
+      if (!message.ok()) return mark_lost(message.status());
       next.after = std::move(message->after);
       FOREBAY_ASSIGN(next.batch, batch_of(std::move(*message)));
       return next;
     }
-    default: return lose(corrupt("the server gives an answer that is none"));
+    default: return mark_lost(corrupt("the server gives an answer that is none"));
   }
 }
 
@@ -219,7 +211,7 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   Batch batch;
   for (FieldMessage& each : message.fields) {
     Result<BatchField> field = field_of(std::move(each), held);
-    if (!field.ok()) return lose(field.status());
+    if (!field.ok()) return mark_lost(field.status());
     batch.fields.push_back(std::move(*field));
   }
   batch.ids = std::move(message.ids);

@@ -23,11 +23,13 @@ namespace forebay {
 /// Any thread may call any function.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
+  struct Opening {
+    Result<std::shared_ptr<Connection>> connection;
+    bool refused = false;  ///< the server itself refused the client, so another attempt would fail, too
+  };
   /// Exchanges the first messages with the server. Unavailable if the server exits meanwhile or
-  /// does not answer within half a minute. `*turned_away` is set to whether the server itself
-  /// refused the client, so that another attempt would fail, too.
-  static Result<std::shared_ptr<Connection>> open(FileDescriptor socket, bool* turned_away = nullptr,
-                                                  WaitClock& clock = WaitClock::real());
+  /// does not answer within half a minute.
+  static Opening open(FileDescriptor socket, WaitClock& clock = WaitClock::real());
   /// `clock` measures all waits and outlives the connection.
   Connection(FileDescriptor socket, WaitClock& clock);
 
@@ -54,30 +56,32 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
 
  private:
-  Result<Frame> answer(std::chrono::milliseconds timeout, bool* timed_out) FOREBAY_REQUIRES(turn_);
-  Result<std::string> answer_to_ask(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
-  Status await_next(std::chrono::milliseconds timeout, bool* timed_out) FOREBAY_REQUIRES(turn_);
-  Result<Next> take_next() FOREBAY_REQUIRES(turn_);
-  Status map_slabs(const Frame& frame) FOREBAY_REQUIRES(turn_);
-  Status request_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
-  Result<Next> decode_next(const Frame& frame) FOREBAY_REQUIRES(turn_);
-  Result<Batch> batch_of(BatchMessage message) FOREBAY_REQUIRES(turn_);
-  Result<BatchField> field_of(FieldMessage message, const std::shared_ptr<void>& held) FOREBAY_REQUIRES(turn_);
+  Result<std::optional<Frame>> receive_answer(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(request_mutex_);
+  Result<std::string> answer_to_ask(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(request_mutex_);
+  Result<bool> await_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(request_mutex_);
+  Result<Next> take_next() FOREBAY_REQUIRES(request_mutex_);
+  Status map_slabs(const Frame& frame) FOREBAY_REQUIRES(request_mutex_);
+  Status request_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(request_mutex_);
+  Result<Next> decode_next(const Frame& frame) FOREBAY_REQUIRES(request_mutex_);
+  Result<Batch> batch_of(BatchMessage message) FOREBAY_REQUIRES(request_mutex_);
+  Result<BatchField> field_of(FieldMessage message, const std::shared_ptr<void>& held) FOREBAY_REQUIRES(request_mutex_);
   void free_batch(uint64_t number);
   void send_freed();
-  Status lose(Status why);
+  Status mark_lost(Status why);
   Status give_up();
-  Status reason_of_refusal(Status otherwise) FOREBAY_REQUIRES(turn_);
+  Status reason_of_refusal(Status otherwise) FOREBAY_REQUIRES(request_mutex_);
 
   WaitClock& clock_;
   Channel channel_;
   MappedSlabs slabs_;
   const uint64_t generation_ = process_generation();
   std::atomic<bool> lost_ = false, interrupted_ = false;
-  TimedMutex turn_;  // held by the thread whose request is being answered
-  bool next_requested_ FOREBAY_GUARDED_BY(turn_) = false;
-  std::optional<Frame> next_answer_ FOREBAY_GUARDED_BY(turn_);  // the answer, if it arrived during another request
-  bool answered_ FOREBAY_GUARDED_BY(turn_) = false;  // whether the last error of ask() was an answer of the server
+  TimedMutex request_mutex_;  // held by the thread whose request is being answered
+  bool next_requested_ FOREBAY_GUARDED_BY(request_mutex_) = false;
+  // The answer to the request for the next batch, if it arrived during another request.
+  std::optional<Frame> next_answer_ FOREBAY_GUARDED_BY(request_mutex_);
+  // Whether the last error of ask() was an answer of the server.
+  bool answered_ FOREBAY_GUARDED_BY(request_mutex_) = false;
 
   Mutex freed_mutex_;
   std::vector<uint64_t> freed_ FOREBAY_GUARDED_BY(freed_mutex_);

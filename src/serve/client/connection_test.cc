@@ -26,7 +26,8 @@ constexpr milliseconds kTimeout{500};
 /// The server's end of the connection.
 class ScriptedServer {
  public:
-  explicit ScriptedServer(FileDescriptor socket) : channel_(std::move(socket), 1 << 20, false) {}
+  explicit ScriptedServer(FileDescriptor socket)
+      : channel_(std::move(socket), 1 << 20, Channel::Descriptors::kRefuse) {}
 
   void answer(MessageType type, const std::string& body = "", std::span<const int> descriptors = {}) {
     EXPECT_TRUE(channel_.send(type, body, descriptors).ok());
@@ -90,9 +91,9 @@ TEST(Connection, introduces_itself_with_version_and_program) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
   ScriptedServer server{FileDescriptor(fds[1])};
   server.answer(MessageType::kDone);
-  bool turned_away = true;
-  ASSERT_TRUE(Connection::open(FileDescriptor(fds[0]), &turned_away).ok());
-  EXPECT_FALSE(turned_away);
+  const Connection::Opening opening = Connection::open(FileDescriptor(fds[0]));
+  ASSERT_TRUE(opening.connection.ok());
+  EXPECT_FALSE(opening.refused);
   const Frame frame = server.heard();
   ASSERT_EQ(frame.type, MessageType::kHello);
   const Hello hello = *from_message<Hello>(frame.body);
@@ -101,27 +102,26 @@ TEST(Connection, introduces_itself_with_version_and_program) {
   EXPECT_FALSE(hello.program.empty());
 }
 
-TEST(Connection, that_is_refused_says_the_server_s_reason_and_that_it_was_turned_away) {
+TEST(Connection, a_refusal_has_the_reason_of_the_server) {
   for (const bool hangs_up : {false, true}) {
     int fds[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     auto server = std::make_unique<ScriptedServer>(FileDescriptor(fds[1]));
     server->fail(unavailable("no room here"));
     if (hangs_up) server.reset();  // before it has read anything
-    bool turned_away = false;
-    const Status status = Connection::open(FileDescriptor(fds[0]), &turned_away).status();
-    EXPECT_EQ(status.message(), "no room here");
-    EXPECT_TRUE(turned_away) << hangs_up;
+    const Connection::Opening opening = Connection::open(FileDescriptor(fds[0]));
+    EXPECT_EQ(opening.connection.status().message(), "no room here");
+    EXPECT_TRUE(opening.refused) << hangs_up;
   }
 }
 
-TEST(Connection, to_a_server_that_has_gone_is_unavailable_and_not_turned_away) {
+TEST(Connection, a_server_that_has_exited_is_unavailable_and_no_refusal) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
   close(fds[1]);
-  bool turned_away = true;
-  EXPECT_EQ(Connection::open(FileDescriptor(fds[0]), &turned_away).status().code(), Code::kUnavailable);
-  EXPECT_FALSE(turned_away);
+  const Connection::Opening opening = Connection::open(FileDescriptor(fds[0]));
+  EXPECT_EQ(opening.connection.status().code(), Code::kUnavailable);
+  EXPECT_FALSE(opening.refused);
 }
 
 TEST(Connection, an_answer_is_its_body_or_its_error) {

@@ -12,7 +12,7 @@ namespace {
 
 Result<std::string> ask_server(const std::string& path, MessageType type) {
   FOREBAY_ASSIGN(FileDescriptor socket, connect_to(path));
-  FOREBAY_ASSIGN(const std::shared_ptr<Connection> connection, Connection::open(std::move(socket)));
+  FOREBAY_ASSIGN(const std::shared_ptr<Connection> connection, Connection::open(std::move(socket)).connection);
   return connection->ask(type, "");
 }
 
@@ -23,7 +23,7 @@ Result<std::string> server_status(const std::string& path) { return ask_server(p
 Status stop_server(const std::string& path, WaitClock& clock) {
   FOREBAY_ASSIGN(FileDescriptor socket, connect_to(path));
   const std::optional<PeerProcess> process = peer_process(socket.get());
-  FOREBAY_ASSIGN(const std::shared_ptr<Connection> connection, Connection::open(std::move(socket)));
+  FOREBAY_ASSIGN(const std::shared_ptr<Connection> connection, Connection::open(std::move(socket)).connection);
   const Status stopped = connection->ask(MessageType::kStop, "").status();
   if (!stopped.ok() && !connection->lost()) return stopped;  // the server may exit before it has answered
   const auto deadline = clock.now() + std::chrono::seconds(30);

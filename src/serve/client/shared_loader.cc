@@ -42,13 +42,13 @@ struct SharedLoader::Impl {
 
   mutable Mutex mutex;
   std::shared_ptr<Connection> connection FOREBAY_GUARDED_BY(mutex);
-  std::optional<Position> at FOREBAY_GUARDED_BY(mutex);  // position of the client; empty: ask the server
+  std::optional<Position> at FOREBAY_GUARDED_BY(mutex);  // position of the client; empty if only the server knows it
   std::string last_state FOREBAY_GUARDED_BY(mutex);      // last known position
   int64_t size FOREBAY_GUARDED_BY(mutex) = 0;
   std::string fingerprint FOREBAY_GUARDED_BY(mutex);
   bool closed FOREBAY_GUARDED_BY(mutex) = false;
   /// The next answer is dropped if it is the end of an epoch that is over.
-  bool skips_end FOREBAY_GUARDED_BY(mutex) = false;
+  bool drop_next_end FOREBAY_GUARDED_BY(mutex) = false;
   bool end_pending FOREBAY_GUARDED_BY(mutex) = false;      // an epoch's last batch was delivered, but not its end
   bool end_lost FOREBAY_GUARDED_BY(mutex) = false;         // the server that would have delivered that end was lost
   bool at_loaded_state FOREBAY_GUARDED_BY(mutex) = false;  // a state was loaded, and no batch was delivered since
@@ -89,18 +89,24 @@ struct SharedLoader::Impl {
     end_pending = at && given && *given != at->epoch;
   }
 
-  Result<std::shared_ptr<Connection>> open_connection(bool* may_retry);
+  struct Attempt {
+    Result<std::shared_ptr<Connection>> connection;
+    bool may_retry = false;  ///< the failure may be that of a server that is just exiting
+  };
+  Attempt open_connection();
   Status adopt(const std::shared_ptr<Connection>& opened);
   Status connect();
   Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
-  std::optional<bool> take_lost_end();
+  /// What next_for() does about the end of an epoch that a lost server would have delivered.
+  enum class LostEnd : uint8_t { kNone, kDeliver, kDrop };
+  LostEnd take_lost_end();
   /// Called when the server has answered. Returns whether the end of the epoch before is dropped.
-  bool leave_loaded_state() {
+  bool note_answer() {
     const Lock lock(mutex);
     at_loaded_state = false;
-    return std::exchange(skips_end, false);
+    return std::exchange(drop_next_end, false);
   }
-  Status catch_up();
+  Status move_server_back();
   Status server_lost(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
   /// Returns an empty description if the server does not answer.
@@ -112,21 +118,20 @@ struct SharedLoader::Impl {
   Result<Position> position();
   Status fetch_info();
   Status change_position(MessageType type, const std::string& body);
-  Result<std::optional<Batch>> accept(const std::shared_ptr<Connection>& from, Connection::Next next, bool* timed_out);
+  Result<std::optional<Batch>> accept_answer(const std::shared_ptr<Connection>& from, Connection::Next next,
+                                             bool* timed_out);
   void restart_epoch();
 };
 
-// Connects to a server, or starts one. `*may_retry` is set to whether the failure may be that of a
-// server that is just exiting. A server that is full has refused the client and would do so again.
-Result<std::shared_ptr<Connection>> SharedLoader::Impl::open_connection(bool* may_retry) {
-  *may_retry = false;
-  FOREBAY_ASSIGN(FileDescriptor socket,
-                 connect_or_start(path, starts_server() ? share.program : std::vector<std::string>(), starts_server(),
-                                  options.stop));
-  bool turned_away = false;
-  Result<std::shared_ptr<Connection>> opened = Connection::open(std::move(socket), &turned_away);
-  *may_retry = opened.status().code() == Code::kUnavailable && !turned_away;
-  return opened;
+// Connects to a server, or starts one. A server that is full has refused the client and would do so
+// again, so its refusal is not worth a retry.
+SharedLoader::Impl::Attempt SharedLoader::Impl::open_connection() {
+  Result<FileDescriptor> socket = connect_or_start(path, starts_server() ? share.program : std::vector<std::string>(),
+                                                   starts_server(), options.stop);
+  if (!socket.ok()) return {socket.status()};
+  Connection::Opening opening = Connection::open(std::move(*socket));
+  const bool may_retry = opening.connection.status().code() == Code::kUnavailable && !opening.refused;
+  return {std::move(opening.connection), may_retry};
 }
 
 // Makes a connection the current one. A new server continues at the client's position. The lost one
@@ -144,10 +149,10 @@ Status SharedLoader::Impl::connect() {
   Status status;
   const auto patient_until = std::chrono::steady_clock::now() + kExitsWithin;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    bool may_retry = false;
-    const Result<std::shared_ptr<Connection>> opened = open_connection(&may_retry);
+    const Attempt attempted = open_connection();
+    const Result<std::shared_ptr<Connection>>& opened = attempted.connection;
     status = opened.status();
-    if (may_retry && std::chrono::steady_clock::now() < patient_until) continue;
+    if (attempted.may_retry && std::chrono::steady_clock::now() < patient_until) continue;
     if (!status.ok()) return status;
     FOREBAY_RETURN_IF_ERROR(adopt(*opened));
     // Opening may read a long listing. Closing the connection ends it.
@@ -210,15 +215,15 @@ Result<Position> SharedLoader::Impl::position() {
 }
 
 // A new server that continues after the last batch of an epoch does not know that the epoch's end
-// is still to be delivered. This function delivers it. It returns nothing if no end was lost, and
-// true if the end is to be dropped.
-std::optional<bool> SharedLoader::Impl::take_lost_end() {
+// is still to be delivered, so the client delivers it.
+SharedLoader::Impl::LostEnd SharedLoader::Impl::take_lost_end() {
   const Lock lock(mutex);
-  if (!std::exchange(end_lost, false)) return std::nullopt;
-  return std::exchange(skips_end, false);
+  if (!std::exchange(end_lost, false)) return LostEnd::kNone;
+  return std::exchange(drop_next_end, false) ? LostEnd::kDrop : LostEnd::kDeliver;
 }
 
-Status SharedLoader::Impl::catch_up() {
+// Moves the current server back to the client's position.
+Status SharedLoader::Impl::move_server_back() {
   (void)current()->discard_next();
   LoadRequest here;
   {
@@ -239,27 +244,27 @@ Status SharedLoader::Impl::change_position(MessageType type, const std::string& 
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
   {
     const Lock lock(mutex);
-    skips_end = end_pending = end_lost = false;
+    drop_next_end = end_pending = end_lost = false;
   }
   return fetch_info();
 }
 
 // Takes an answer of `from`: a batch, the end of an epoch, or nothing yet.
-Result<std::optional<Batch>> SharedLoader::Impl::accept(const std::shared_ptr<Connection>& from, Connection::Next next,
-                                                        bool* timed_out) {
+Result<std::optional<Batch>> SharedLoader::Impl::accept_answer(const std::shared_ptr<Connection>& from,
+                                                               Connection::Next next, bool* timed_out) {
   *timed_out = next.timed_out;
   if (next.timed_out) return std::optional<Batch>();
   restarts = 0;
-  const bool skips = leave_loaded_state() && !next.batch;
+  const bool drops_end = note_answer() && !next.batch;
   // An end that does not change the position is that of an epoch whose last batch was delivered.
-  if (skips && is_at_state(next.after.state)) {
+  if (drops_end && is_at_state(next.after.state)) {
     *timed_out = true;
     return std::optional<Batch>();
   }
   set_position(std::move(next.after), next.batch ? std::optional(next.batch->epoch) : std::nullopt);
   // Another thread has replaced the server meanwhile, and the new one is at the position before
   // this batch.
-  if (current() != from) FOREBAY_RETURN_IF_ERROR(catch_up());
+  if (current() != from) FOREBAY_RETURN_IF_ERROR(move_server_back());
   return std::move(next.batch);
 }
 
@@ -290,10 +295,11 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   FOREBAY_RETURN_IF_ERROR(check_shared(options, share));
   FOREBAY_ASSIGN(impl->path, socket_path(share.server));
   FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline));
-  FOREBAY_ASSIGN(const Place place, find_place(options.job.rank, options.job.world_size, process_environment()));
-  options.job.rank = place.rank;
-  options.job.world_size = place.world_size;
-  if (!options.job.hosts && place.hosts > 0) options.job.hosts = place.hosts;
+  FOREBAY_ASSIGN(const RankInfo rank_info,
+                 find_rank_info(options.job.rank, options.job.world_size, process_environment()));
+  options.job.rank = rank_info.rank;
+  options.job.world_size = rank_info.world_size;
+  if (!options.job.hosts && rank_info.hosts > 0) options.job.hosts = rank_info.hosts;
   impl->pipeline = pipeline;
   impl->options = options;
   impl->share = std::move(share);
@@ -310,7 +316,7 @@ Status SharedLoader::prepare() { return impl_->usable(); }
 void SharedLoader::begin_iteration() {
   impl_->restart_epoch();
   const Lock lock(impl_->mutex);
-  impl_->skips_end = true;
+  impl_->drop_next_end = true;
 }
 
 Result<std::optional<Batch>> SharedLoader::next() {
@@ -324,13 +330,13 @@ Result<std::optional<Batch>> SharedLoader::next() {
 Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
   *timed_out = false;
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
-  if (const std::optional<bool> skipped = impl_->take_lost_end()) {
-    *timed_out = *skipped;
+  if (const Impl::LostEnd end = impl_->take_lost_end(); end != Impl::LostEnd::kNone) {
+    *timed_out = end == Impl::LostEnd::kDrop;  // the caller calls again
     return std::optional<Batch>();
   }
   const std::shared_ptr<Connection> connection = impl_->current();
   Result<Connection::Next> next = connection->next(timeout);
-  if (next.ok()) return impl_->accept(connection, std::move(*next), timed_out);
+  if (next.ok()) return impl_->accept_answer(connection, std::move(*next), timed_out);
   if (connection->lost()) {
     FOREBAY_RETURN_IF_ERROR(impl_->connect_again(connection, next.status()));
     *timed_out = true;  // the caller calls again

@@ -39,7 +39,7 @@ void step_both(BatchLoader& a, BatchLoader& b, int steps) {
   }
 }
 
-TEST(SharedLoader, tells_what_a_loader_tells) {
+TEST(SharedLoader, reports_the_same_as_a_loader) {
   const Data data;
   Running server(data.socket());
   const auto here = own(data);

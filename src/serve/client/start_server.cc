@@ -180,7 +180,7 @@ Result<FileDescriptor> take_lock(const std::string& path, const std::stop_token&
   const auto deadline = clock.now() + kLockWithin;
   while (clock.now() < deadline) {
     if (stop.stop_requested()) return cancelled("opening was stopped");
-    FOREBAY_ASSIGN(std::optional<FileDescriptor> lock, lock_socket(path, false));
+    FOREBAY_ASSIGN(std::optional<FileDescriptor> lock, lock_socket(path, LockMode::kTry));
     if (lock) return std::move(*lock);
     std::this_thread::sleep_for(clock.begin_wait(std::chrono::milliseconds(5)));
   }

@@ -140,7 +140,7 @@ TEST_F(StartServer, leaves_nobody_listening_if_the_program_ends) {
 }
 
 TEST_F(StartServer, waits_for_another_process_that_starts_one_and_uses_its_server) {
-  std::optional<FileDescriptor> lock = *lock_socket(path(), false);
+  std::optional<FileDescriptor> lock = *lock_socket(path(), LockMode::kTry);
   std::optional<FileDescriptor> listening;
   ManualClock clock([&](milliseconds passed) {
     if (passed != seconds(20)) return;
@@ -152,7 +152,7 @@ TEST_F(StartServer, waits_for_another_process_that_starts_one_and_uses_its_serve
 }
 
 TEST_F(StartServer, starts_one_if_the_other_process_has_failed) {
-  std::optional<FileDescriptor> lock = *lock_socket(path(), false);
+  std::optional<FileDescriptor> lock = *lock_socket(path(), LockMode::kTry);
   ManualClock clock([&](milliseconds passed) {
     if (passed == seconds(1)) lock.reset();
   });
@@ -161,7 +161,7 @@ TEST_F(StartServer, starts_one_if_the_other_process_has_failed) {
 }
 
 TEST_F(StartServer, gives_up_on_a_lock_that_is_held_for_half_a_minute) {
-  const std::optional<FileDescriptor> lock = *lock_socket(path(), false);
+  const std::optional<FileDescriptor> lock = *lock_socket(path(), LockMode::kTry);
   const Status status = start({"/bin/true"}, clock_).status();
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_EQ(status.key(), path() + ".lock");
@@ -174,8 +174,8 @@ TEST_F(StartServer, says_at_once_that_a_lock_cannot_be_opened) {
   EXPECT_EQ(clock_.passed(), milliseconds(0));
 }
 
-TEST_F(StartServer, stops_waiting_when_it_is_told_to) {
-  const std::optional<FileDescriptor> lock = *lock_socket(path(), false);
+TEST_F(StartServer, a_stop_ends_the_wait) {
+  const std::optional<FileDescriptor> lock = *lock_socket(path(), LockMode::kTry);
   std::stop_source stop;
   ManualClock clock([&](milliseconds passed) {
     if (passed == seconds(2)) stop.request_stop();

@@ -101,7 +101,7 @@ TEST(MappedSlabs, a_file_of_another_length_is_refused) {
   EXPECT_TRUE(mapped.add({1, 4096}, file).ok());
 }
 
-TEST(MappedSlabs, what_is_no_memory_is_refused) {
+TEST(MappedSlabs, an_invalid_descriptor_is_refused) {
   MappedSlabs mapped;
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);

@@ -50,17 +50,40 @@ Result<std::shared_ptr<Slab>> Slab::make(uint64_t number, size_t bytes) {
 
 Slab::~Slab() { munmap(data_, bytes_); }
 
+void IdleSlabs::add(std::shared_ptr<const Slab> slab) {
+  bytes_ += slab->bytes();
+  slabs_.push_back(std::move(slab));
+}
+
+std::shared_ptr<const Slab> IdleSlabs::take(size_t bytes) {
+  const auto found = std::ranges::find_if(
+      slabs_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
+  if (found == slabs_.end()) return nullptr;
+  std::shared_ptr<const Slab> slab = std::move(*found);
+  slabs_.erase(found);
+  bytes_ -= slab->bytes();
+  return slab;
+}
+
+void IdleSlabs::trim(uint64_t most_bytes, std::vector<std::shared_ptr<const Slab>>& freed) {
+  while (bytes_ > most_bytes) {
+    bytes_ -= slabs_.front()->bytes();
+    freed.push_back(std::move(slabs_.front()));
+    slabs_.erase(slabs_.begin());
+  }
+}
+
 SharedBlocks::SlabUse* SharedBlocks::add_slab(size_t bytes) {
   Result<std::shared_ptr<Slab>> slab = Slab::make(next_number_, bytes);
   if (!slab.ok()) return nullptr;
   ++next_number_;
-  lent_bytes_ += bytes;
+  used_bytes_ += bytes;
   SlabUse& use = slabs_[(*slab)->data()];
   use.slab = std::move(*slab);
   return &use;
 }
 
-std::optional<size_t> SharedBlocks::take_part(SlabUse& use, size_t bytes) {
+std::optional<size_t> SharedBlocks::take_free_part(SlabUse& use, size_t bytes) {
   for (auto part = use.free.begin(); part != use.free.end(); ++part) {
     const auto [offset, length] = *part;
     if (length < bytes) continue;
@@ -71,25 +94,13 @@ std::optional<size_t> SharedBlocks::take_part(SlabUse& use, size_t bytes) {
   return std::nullopt;
 }
 
-// Reuses an idle slab that is large enough and at most an eighth too large.
 uint8_t* SharedBlocks::reuse_idle(size_t bytes) {
-  const auto found = std::ranges::find_if(
-      idle_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
-  if (found == idle_.end()) return nullptr;
-  uint8_t* const data = (*found)->data();
-  idle_bytes_ -= (*found)->bytes();
-  lent_bytes_ += (*found)->bytes();
-  slabs_[data] = {std::move(*found), {}, true};
-  idle_.erase(found);
+  std::shared_ptr<const Slab> slab = idle_.take(bytes);
+  if (!slab) return nullptr;
+  uint8_t* const data = slab->data();
+  used_bytes_ += slab->bytes();
+  slabs_[data] = {std::move(slab), {}, true};
   return data;
-}
-
-void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& freed) {
-  while (idle_bytes_ > lent_bytes_ / 3) {
-    idle_bytes_ -= idle_.front()->bytes();
-    freed.push_back(std::move(idle_.front()));
-    idle_.erase(idle_.begin());
-  }
 }
 
 uint8_t* SharedBlocks::allocate(size_t bytes) {
@@ -104,16 +115,16 @@ uint8_t* SharedBlocks::allocate(size_t bytes) {
   const size_t taken = block_bytes(bytes);
   for (auto& [begin, use] : slabs_) {
     if (use.whole) continue;
-    if (const std::optional<size_t> offset = take_part(use, taken)) return use.slab->data() + *offset;
+    if (const std::optional<size_t> offset = take_free_part(use, taken)) return use.slab->data() + *offset;
   }
   SlabUse* const use = add_slab(kSmallSlab);
   if (use == nullptr) return nullptr;
   use->free.emplace(0, kSmallSlab);
-  return use->slab->data() + *take_part(*use, taken);
+  return use->slab->data() + *take_free_part(*use, taken);
 }
 
 // Merges the part with its free neighbours.
-void SharedBlocks::return_part(SlabUse& use, size_t offset, size_t bytes) {
+void SharedBlocks::return_free_part(SlabUse& use, size_t offset, size_t bytes) {
   auto after = use.free.lower_bound(offset);
   if (after != use.free.end() && after->first == offset + bytes) {
     bytes += after->second;
@@ -143,15 +154,17 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
   if (found == slabs_.end()) return;
   SlabUse& use = found->second;
   if (!use.whole) {
-    return_part(use, static_cast<size_t>(block - use.slab->data()), block_bytes(bytes));
+    return_free_part(use, static_cast<size_t>(block - use.slab->data()), block_bytes(bytes));
     // Free parts are merged, so a slab without blocks has exactly one.
     if (use.free.begin()->second < kSmallSlab) return;
   }
-  lent_bytes_ -= use.slab->bytes();
-  idle_bytes_ += use.whole ? use.slab->bytes() : 0;
-  (use.whole ? idle_ : freed).push_back(std::move(use.slab));
+  used_bytes_ -= use.slab->bytes();
+  if (use.whole)
+    idle_.add(std::move(use.slab));
+  else
+    freed.push_back(std::move(use.slab));
   slabs_.erase(found);
-  trim(freed);
+  idle_.trim(used_bytes_ / 3, freed);
 }
 
 std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address) const {
@@ -163,7 +176,7 @@ std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address)
 
 uint64_t SharedBlocks::bytes() const {
   const Lock lock(mutex_);
-  return lent_bytes_ + idle_bytes_;
+  return used_bytes_ + idle_.bytes();
 }
 
 }  // namespace forebay

@@ -40,13 +40,29 @@ class Slab {
   const size_t bytes_;
 };
 
+/// Slabs of large blocks that were freed. They are retained for reuse, because clients have mapped
+/// them already. Not thread-safe.
+class IdleSlabs {
+ public:
+  void add(std::shared_ptr<const Slab> slab);
+  /// Takes a slab that is large enough and at most an eighth too large. Null if there is none.
+  std::shared_ptr<const Slab> take(size_t bytes);
+  /// Moves the longest idle slabs to `freed`, until the others have at most `most_bytes`.
+  void trim(uint64_t most_bytes, std::vector<std::shared_ptr<const Slab>>& freed);
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::shared_ptr<const Slab>> slabs_;  // the longest idle first
+  uint64_t bytes_ = 0;                              // sum of their sizes
+};
+
 /// Allocates the memory of batches in slabs that clients can map. A block of a mebibyte or more has
 /// a slab of its own. Smaller blocks share slabs of four mebibytes, so that the hundred columns of
 /// a table do not need a hundred descriptors.
 ///
 /// A freed block may be reused at once, so the caller frees it only after all clients have stopped
-/// reading it. Slabs of large blocks are retained for reuse, because clients have mapped them
-/// already; idle slabs take at most a third of the bytes in use. Any thread may call any function.
+/// reading it. Idle slabs take at most a third of the bytes in use. Any thread may call any
+/// function.
 class SharedBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override;
@@ -70,18 +86,16 @@ class SharedBlocks final : public BlockSource {
     bool whole = false;             ///< whether the slab is one large block
   };
   using Slabs = std::map<const uint8_t*, SlabUse>;  // by their first address
-  static std::optional<size_t> take_part(SlabUse& use, size_t bytes);
-  static void return_part(SlabUse& use, size_t offset, size_t bytes);
+  static std::optional<size_t> take_free_part(SlabUse& use, size_t bytes);
+  static void return_free_part(SlabUse& use, size_t offset, size_t bytes);
   SlabUse* add_slab(size_t bytes) FOREBAY_REQUIRES(mutex_);
   uint8_t* reuse_idle(size_t bytes) FOREBAY_REQUIRES(mutex_);
-  void trim(std::vector<std::shared_ptr<const Slab>>& freed) FOREBAY_REQUIRES(mutex_);
   Slabs::iterator slab_of(const uint8_t* address) FOREBAY_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   Slabs slabs_ FOREBAY_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<const Slab>> idle_ FOREBAY_GUARDED_BY(mutex_);  // the longest idle first
-  uint64_t lent_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  // bytes of slabs in use, and of idle slabs
-  uint64_t idle_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  IdleSlabs idle_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t used_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  // of the slabs in slabs_
   uint64_t next_number_ FOREBAY_GUARDED_BY(mutex_) = 1;
 };
 

@@ -43,7 +43,7 @@ TEST(SharedBlocks, freed_parts_join_and_are_used_again) {
   EXPECT_EQ(blocks.bytes(), SharedBlocks::kSmallSlab);
 }
 
-TEST(SharedBlocks, whoever_has_the_descriptor_can_read_and_not_write) {
+TEST(SharedBlocks, a_descriptor_allows_reading_only) {
   SharedBlocks blocks;
   uint8_t* const block = blocks.allocate(2 << 20);
   std::memcpy(block, "theirs", 6);

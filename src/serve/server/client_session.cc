@@ -30,15 +30,16 @@ SourceInfo source_info_of(const Loader& loader) {
 }  // namespace
 
 ClientSession::ClientSession(FileDescriptor socket, pid_t process, Sharing& sharing, WaitClock& clock)
-    : channel_(std::move(socket), kMostHello, false, clock), process_(process), sharing_(sharing) {
+    : channel_(std::move(socket), kMostHello, Channel::Descriptors::kRefuse, clock), process_(process),
+      sharing_(sharing) {
   counters_.process = process;
 }
 
 ClientSession::~ClientSession() { close_feed(); }
 
-std::shared_ptr<OpenedFeed> ClientSession::feed() const {
+std::shared_ptr<OpenedFeed> ClientSession::opened_feed() const {
   const Lock lock(mutex_);
-  return feed_;
+  return opened_feed_;
 }
 
 void ClientSession::abort() {
@@ -46,7 +47,7 @@ void ClientSession::abort() {
   channel_.shut_down();
   // Without the lock, because closing waits for work in progress, and status() must not wait for
   // that.
-  if (const std::shared_ptr<OpenedFeed> opened = feed()) opened->feed().close();
+  if (const std::shared_ptr<OpenedFeed> opened = opened_feed()) opened->feed().close();
 }
 
 void ClientSession::close_feed() {
@@ -54,7 +55,7 @@ void ClientSession::close_feed() {
   undelivered_.reset();
   {
     const Lock lock(mutex_);
-    closing = std::move(feed_);
+    closing = std::move(opened_feed_);
   }
   if (closing) closing->feed().close();
 }
@@ -127,18 +128,18 @@ Result<std::string> ClientSession::answer_of(const Frame& frame) {
     case MessageType::kClose: close_feed(); return std::string();
     default: break;
   }
-  const std::shared_ptr<OpenedFeed> opened = feed();
+  const std::shared_ptr<OpenedFeed> opened = opened_feed();
   if (!opened) return invalid_argument("the loader is closed; make a new one");
-  return answer_of_loader(frame, *opened);
+  return answer_of_loader(frame, opened->feed());
 }
 
-Result<std::string> ClientSession::answer_of_loader(const Frame& frame, OpenedFeed& feed) {
-  Loader& loader = feed.feed().position();
+Result<std::string> ClientSession::answer_of_loader(const Frame& frame, Feed& feed) {
+  Loader& loader = feed.position();
   Status status;
   switch (frame.type) {
     case MessageType::kInfo: return to_message(info(loader));
-    case MessageType::kStats: return to_message(feed.feed().stats());
-    case MessageType::kErrors: return to_message(feed.feed().errors());
+    case MessageType::kStats: return to_message(feed.stats());
+    case MessageType::kErrors: return to_message(feed.errors());
     case MessageType::kDescribe: return to_message(source_info_of(loader));
     case MessageType::kPrepare: status = loader.prepare(); break;
     case MessageType::kSetEpoch: status = set_epoch(frame.body, feed); break;
@@ -151,9 +152,9 @@ Result<std::string> ClientSession::answer_of_loader(const Frame& frame, OpenedFe
   return std::string();
 }
 
-Status ClientSession::set_epoch(const std::string& body, OpenedFeed& feed) {
+Status ClientSession::set_epoch(const std::string& body, Feed& feed) {
   FOREBAY_ASSIGN(const int64_t epoch, from_message<int64_t>(body));
-  Loader& loader = feed.feed().position();
+  Loader& loader = feed.position();
   // set_epoch() to the current epoch changes nothing, and must not cost a seat in a group.
   const int64_t before = loader.epoch();
   const Status status = loader.set_epoch(epoch);
@@ -161,45 +162,45 @@ Status ClientSession::set_epoch(const std::string& body, OpenedFeed& feed) {
   return status;
 }
 
-Status ClientSession::load_state(const std::string& body, OpenedFeed& feed) {
+Status ClientSession::load_state(const std::string& body, Feed& feed) {
   FOREBAY_ASSIGN(const LoadRequest request, from_message<LoadRequest>(body));
-  FOREBAY_RETURN_IF_ERROR(feed.feed().position().load_state(request.state, request.strict));
+  FOREBAY_RETURN_IF_ERROR(feed.position().load_state(request.state, request.strict));
   position_changed(feed);
   return {};
 }
 
-Status ClientSession::begin_trace(const std::string& body, OpenedFeed& feed) {
+Status ClientSession::begin_trace(const std::string& body, Feed& feed) {
   FOREBAY_ASSIGN(const TraceRequest request, from_message<TraceRequest>(body));
-  FOREBAY_RETURN_IF_ERROR(feed.feed().position().begin_trace(request.path, request.most_bytes));
-  feed.feed().keep_loader(true);
+  FOREBAY_RETURN_IF_ERROR(feed.position().begin_trace(request.path, request.most_bytes));
+  feed.pin_loader();
   return {};
 }
 
-Status ClientSession::end_trace(OpenedFeed& feed) {
-  const Status status = feed.feed().position().end_trace();
-  feed.feed().keep_loader(false);
+Status ClientSession::end_trace(Feed& feed) {
+  const Status status = feed.position().end_trace();
+  feed.unpin_loader();
   return status;
 }
 
-void ClientSession::position_changed(OpenedFeed& feed) {
+void ClientSession::position_changed(Feed& feed) {
   undelivered_.reset();
-  feed.feed().position_changed();
-  client_position_ = position_of(feed.feed().position());
+  feed.position_changed();
+  client_position_ = position_of(feed.position());
 }
 
 Result<std::string> ClientSession::open(const std::string& body) {
   FOREBAY_ASSIGN(const OpenRequest request, from_message<OpenRequest>(body));
-  if (feed()) return invalid_argument("this connection has a loader already");
+  if (opened_feed()) return invalid_argument("this connection has a loader already");
   FOREBAY_ASSIGN(std::shared_ptr<OpenedFeed> opened, OpenedFeed::open(request, sharing_, stop_.get_token()));
   {
     const Lock lock(mutex_);
-    feed_ = std::move(opened);
-    counters_.pipeline = feed_->description();
+    opened_feed_ = std::move(opened);
+    counters_.pipeline = opened_feed_->description();
     counters_.rank = request.options.job.rank.value_or(0);
     counters_.world_size = request.options.job.world_size.value_or(1);
     counters_.together = request.together;
   }
-  client_position_ = position_of(feed()->feed().position());
+  client_position_ = position_of(opened_feed()->feed().position());
   if (stop_.stop_requested()) close_feed();  // abort() came before there was a feed to close
   return std::string();
 }
@@ -224,7 +225,7 @@ Result<std::optional<Batch>> ClientSession::next_batch(Feed& feed, std::chrono::
 
 Status ClientSession::next(const std::string& body) {
   FOREBAY_ASSIGN(const uint32_t timeout_ms, from_message<uint32_t>(body));
-  const std::shared_ptr<OpenedFeed> opened = feed();
+  const std::shared_ptr<OpenedFeed> opened = opened_feed();
   if (!opened) return channel_.send(MessageType::kFailed, to_message(invalid_argument("the loader is closed")));
   bool timed_out = false;
   Result<std::optional<Batch>> batch = next_batch(opened->feed(), std::chrono::milliseconds(timeout_ms), &timed_out);
@@ -310,7 +311,7 @@ Status ClientSession::deliver(Batch batch) {
     undelivered_ = std::move(batch);  // the next request tries again: memory may be free by then
     return channel_.send(MessageType::kFailed, to_message(message.status()));
   }
-  message->after = client_position_ = position_of(feed()->feed().position());
+  message->after = client_position_ = position_of(opened_feed()->feed().position());
   held.batch = std::move(batch);
   // Before the message is sent, because the client may free the batch as soon as it arrives.
   hold(message->number, std::move(held), message->epoch);
@@ -343,7 +344,7 @@ void ClientSession::free_batches(const std::string& body) {
 }
 
 ClientStatus ClientSession::status() const {
-  const std::shared_ptr<OpenedFeed> opened = feed();
+  const std::shared_ptr<OpenedFeed> opened = opened_feed();
   ClientStatus status;
   {
     const Lock lock(mutex_);

@@ -48,7 +48,7 @@ class ClientSession {
   /// Serves the client until it disconnects or abort() is called.
   void run();
   bool over() const { return over_; }
-  /// Ends run() and whatever it waits for.
+  /// Ends run(), and the wait that it is in.
   void abort();
   ClientStatus status() const;
   int descriptor() const { return channel_.descriptor(); }
@@ -65,12 +65,12 @@ class ClientSession {
   void serve();
   Status answer(const Frame& frame);
   Result<std::string> answer_of(const Frame& frame);
-  Result<std::string> answer_of_loader(const Frame& frame, OpenedFeed& feed);
+  Result<std::string> answer_of_loader(const Frame& frame, Feed& feed);
   Result<std::string> open(const std::string& body);
-  Status set_epoch(const std::string& body, OpenedFeed& feed);
-  Status load_state(const std::string& body, OpenedFeed& feed);
-  Status begin_trace(const std::string& body, OpenedFeed& feed);
-  Status end_trace(OpenedFeed& feed);
+  Status set_epoch(const std::string& body, Feed& feed);
+  Status load_state(const std::string& body, Feed& feed);
+  Status begin_trace(const std::string& body, Feed& feed);
+  Status end_trace(Feed& feed);
   Status next(const std::string& body);
   Result<std::optional<Batch>> next_batch(Feed& feed, std::chrono::milliseconds timeout, bool* timed_out);
   Status deliver(Batch batch);
@@ -81,9 +81,9 @@ class ClientSession {
   Result<FieldMessage> locate(const BatchField& field, HeldBatch& held);
   void free_batches(const std::string& body);
   void close_feed();
-  void position_changed(OpenedFeed& feed);
+  void position_changed(Feed& feed);
   LoaderInfo info(const Loader& loader) const;
-  std::shared_ptr<OpenedFeed> feed() const;
+  std::shared_ptr<OpenedFeed> opened_feed() const;
 
   Channel channel_;
   const pid_t process_;
@@ -97,9 +97,9 @@ class ClientSession {
   std::optional<Batch> undelivered_;  // a batch for which there was no memory that clients can map
   Position client_position_;          // position of the client after the last answer
 
-  mutable Mutex mutex_;  // guards what follows against status() and abort()
+  mutable Mutex mutex_;  // guards the members below, which status() and abort() also use
   std::map<uint64_t, HeldBatch> held_ FOREBAY_GUARDED_BY(mutex_);
-  std::shared_ptr<OpenedFeed> feed_ FOREBAY_GUARDED_BY(mutex_);
+  std::shared_ptr<OpenedFeed> opened_feed_ FOREBAY_GUARDED_BY(mutex_);
   ClientStatus counters_ FOREBAY_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point begun_ FOREBAY_GUARDED_BY(mutex_){};
 };

@@ -13,9 +13,9 @@ namespace forebay {
 
 struct Ledger;
 
-/// Source of the batches of one client, inside of the server. Functions that a Loader has, too,
-/// mean the same here. Any thread may call close(), stats(), errors() and shares(); only the
-/// client's thread calls the others.
+/// Source of the batches of one client, inside the server. Its ClientSession owns it. Functions
+/// with the name of one of Loader's mean the same here. Any thread may call close(), stats(),
+/// errors() and shares(); only the client's thread calls the others.
 class Feed {
  public:
   virtual ~Feed() = default;
@@ -25,8 +25,10 @@ class Feed {
   virtual Loader& position() = 0;
   /// Reports that the caller has changed the position, so that the next batch is another one.
   virtual void position_changed() = 0;
-  /// Forbids or allows a change of loaders. A trace, for example, would end with its loader.
-  virtual void keep_loader(bool /*keeps*/) {}
+  /// Forbids the feed to change loaders until unpin_loader(). A trace, for example, would end with
+  /// its loader.
+  virtual void pin_loader() {}
+  virtual void unpin_loader() {}
   virtual Ledger stats() const = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
   virtual void close() = 0;

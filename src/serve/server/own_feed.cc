@@ -28,7 +28,8 @@ class OwnFeed final : public Feed {
   }
   Loader& position() override { return *loader(); }
   void position_changed() override { end_pending_ = false; }
-  void keep_loader(bool keeps) override { keeps_loader_ = keeps; }
+  void pin_loader() override { loader_pinned_ = true; }
+  void unpin_loader() override { loader_pinned_ = false; }
   Ledger stats() const override {
     std::shared_ptr<Loader> now;
     std::optional<Ledger> before;
@@ -68,14 +69,14 @@ class OwnFeed final : public Feed {
     return sum;
   }
 
-  // Replaces the loader by one with a better placed cache, if one has been opened. It gives the
-  // same batches from the same state.
+  // Replaces the loader by one with a better placed cache, once that is open. The new loader
+  // continues from the same state with the same batches.
   void adopt_successor() {
     if (!opening_.valid()) return open_successor();
     if (opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     // After the last batch of an epoch the epoch's end is still to be delivered. A loader that
     // begins there would not know of it.
-    if (end_pending_ || keeps_loader_) return;
+    if (end_pending_ || loader_pinned_) return;
     Result<Successor> found = opening_.get();
     // A new loader would not know the error log and the number of bad samples of this epoch either.
     const std::shared_ptr<Loader> now = loader();
@@ -106,7 +107,7 @@ class OwnFeed final : public Feed {
 
   const FindSuccessor find_successor_;
   uint64_t seen_version_ = 0;
-  bool end_pending_ = false, keeps_loader_ = false;
+  bool end_pending_ = false, loader_pinned_ = false;
   mutable Mutex mutex_;
   std::shared_ptr<Loader> loader_ FOREBAY_GUARDED_BY(mutex_);  // changed by the client's thread
   std::string shares_ FOREBAY_GUARDED_BY(mutex_);

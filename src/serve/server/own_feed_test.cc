@@ -86,12 +86,12 @@ TEST(OwnFeed, keeps_its_loader_as_long_as_it_must) {
     return Successor{std::move(loader), "a cache"};
   });
   raw = &succession;
-  succession.feed->keep_loader(true);
+  succession.feed->pin_loader();
   ASSERT_TRUE(succession.next());
   opened.get_future().wait();
   for (int i = 0; i < 30; ++i) (void)succession.next();
   EXPECT_EQ(succession.feed->shares(), "");
-  succession.feed->keep_loader(false);
+  succession.feed->unpin_loader();
   EXPECT_TRUE(eventually([&] {
     (void)succession.next();
     return succession.feed->shares() == "a cache";

@@ -30,7 +30,7 @@ namespace {
 constexpr size_t kMostClients = 256;
 
 // Every large field of a batch has a slab, and so a descriptor, of its own.
-void allow_descriptors() {
+void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
@@ -38,7 +38,7 @@ void allow_descriptors() {
 }
 
 // Restricts the process to its first cores, so that code that counts cores finds only these.
-void use_cores(int most) {
+void restrict_to_cores(int most) {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
   for (int core = 0, taken = 0; core < CPU_SETSIZE; ++core) {
@@ -53,7 +53,7 @@ FileDescriptor watch_process(pid_t process) {
 
 // Tells a client why it cannot connect. Does not wait for a client that does not read.
 void refuse(FileDescriptor socket) {
-  Channel channel(std::move(socket), 0, false);
+  Channel channel(std::move(socket), 0, Channel::Descriptors::kRefuse);
   const Status why = unavailable(fmt::format(
       "the server has as many clients as it takes ({}); close some, or start another server (--socket)", kMostClients));
   (void)channel.try_send(MessageType::kFailed, to_message(why));
@@ -126,9 +126,9 @@ Server::~Server() {
   if (engine_) engine_->set_batch_source(BlockSource::own_memory());
 }
 
-// Listens at the path, unless another server does.
+// Creates the listening socket at the path, unless another server listens there.
 Result<FileDescriptor> Server::take_socket(const std::string& path) {
-  FOREBAY_ASSIGN(const std::optional<FileDescriptor> lock, lock_socket(path, true));
+  FOREBAY_ASSIGN(const std::optional<FileDescriptor> lock, lock_socket(path, LockMode::kWait));
   const Result<FileDescriptor> other = connect_to(path);
   if (other.ok())
     return unavailable(fmt::format("a server listens here already; stop it with: {}", serve_command(path, "stop")))
@@ -139,8 +139,8 @@ Result<FileDescriptor> Server::take_socket(const std::string& path) {
 }
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
-  allow_descriptors();
-  if (options.threads) use_cores(*options.threads);
+  raise_descriptor_limit();
+  if (options.threads) restrict_to_cores(*options.threads);
   FileDescriptor listening = std::move(options.listening);
   if (!listening.valid()) {
     FOREBAY_ASSIGN(listening, take_socket(options.path));
@@ -238,12 +238,13 @@ void Server::abort_dead_clients(const std::vector<pollfd>& watched) {
   for (Client* const client : dead) client->session.abort();
 }
 
-// Decides whether to exit. The lock ensures that a client that connects meanwhile is either
-// accepted here, or finds no server and starts another one.
-bool Server::exits_when_idle() {
+// Stops listening if the server has been idle for the linger time. Returns whether it did. The lock
+// ensures that a client that connects meanwhile is either accepted here, or finds no server and
+// starts another one.
+bool Server::try_exit_when_idle() {
   if (!options_.linger || connections() > 0 || options_.clock->now() - idle_since_ < *options_.linger) return false;
   // Does not wait for the lock: a process that holds it starts a server, and this one then stays.
-  const Result<std::optional<FileDescriptor>> lock = lock_socket(options_.path, false);
+  const Result<std::optional<FileDescriptor>> lock = lock_socket(options_.path, LockMode::kTry);
   if (!lock.ok() || !lock->has_value()) return false;
   accept_all();
   if (connections() > 0) return false;
@@ -264,17 +265,17 @@ Status Server::run(std::stop_token stop) {
     }
     accept_all();
     remove_ended();
-    if (exits_when_idle()) return {};
+    if (try_exit_when_idle()) return {};
   }
   // Another process that holds the lock may have replaced the socket already.
-  if (const auto lock = lock_socket(options_.path, false); lock.ok() && lock->has_value())
+  if (const auto lock = lock_socket(options_.path, LockMode::kTry); lock.ok() && lock->has_value())
     unlink(options_.path.c_str());
   listening_ = FileDescriptor();
-  end_all();
+  close_clients();
   return {};
 }
 
-void Server::end_all() {
+void Server::close_clients() {
   std::vector<std::unique_ptr<Client>> all;
   {
     const Lock guard(mutex_);

@@ -63,8 +63,8 @@ class Server {
   void add_client(FileDescriptor socket, pid_t process);
   void abort_dead_clients(const std::vector<pollfd>& watched);
   void remove_ended();
-  bool exits_when_idle();
-  void end_all();
+  bool try_exit_when_idle();
+  void close_clients();
   void wake() const;
 
   const ServerOptions options_;

@@ -283,7 +283,7 @@ TEST(Server, who_comes_when_it_is_full_is_told) {
 }
 
 // Behaves like a server that is full.
-TEST(Server, who_is_turned_away_does_not_try_again) {
+TEST(Server, a_refused_client_does_not_retry) {
   const Data data;
   const Result<FileDescriptor> listening = listen_at(data.socket());
   ASSERT_TRUE(listening.ok()) << listening.status().to_string();
@@ -295,7 +295,7 @@ TEST(Server, who_is_turned_away_does_not_try_again) {
       FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!socket.valid()) return;
       ++clients;
-      (void)Channel(std::move(socket), 0, false)
+      (void)Channel(std::move(socket), 0, Channel::Descriptors::kRefuse)
           .try_send(MessageType::kFailed, to_message(unavailable("no room here")));
     }
   });
@@ -390,7 +390,7 @@ TEST(Server, that_lingers_stays_while_another_process_is_starting_one) {
   const Data data;
   serve_test::ManualClock clock;
   Running server(lingering(data, clock));
-  std::optional<FileDescriptor> lock = *lock_socket(data.socket(), true);
+  std::optional<FileDescriptor> lock = *lock_socket(data.socket(), LockMode::kWait);
   clock.advance(std::chrono::hours(1));
   EXPECT_TRUE(server_status(data.socket()).ok());
   EXPECT_TRUE(shared(data, data.pipeline())->next().ok());
@@ -439,7 +439,7 @@ TEST(Server, that_stops_leaves_the_socket_to_the_process_that_holds_the_lock) {
   std::optional<FileDescriptor> lock;
   {
     Running server(data.socket());
-    lock = std::move(*lock_socket(data.socket(), true));
+    lock = std::move(*lock_socket(data.socket(), LockMode::kWait));
   }
   EXPECT_TRUE(std::filesystem::exists(data.socket()));
 }

@@ -34,7 +34,8 @@ struct SocketPair {
 /// The client's end of a connection, which sends what the test says and maps what the server sends.
 class ScriptedClient {
  public:
-  explicit ScriptedClient(FileDescriptor socket) : channel_(std::move(socket), 1 << 26, true) {}
+  explicit ScriptedClient(FileDescriptor socket)
+      : channel_(std::move(socket), 1 << 26, Channel::Descriptors::kAccept) {}
 
   void send(MessageType type, std::string_view body = "") { (void)channel_.send(type, body); }
   /// Returns the next answer; kFailed with a status of its own if the server has hung up. Slabs

@@ -97,7 +97,7 @@ void SharedPrefixes::set_bytes(uint64_t bytes) {
   bytes_ = bytes;
 }
 
-uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
+uint64_t SharedPrefixes::reserve_bytes(const Description& description, size_t steps) {
   constexpr uint64_t kFewest = 16 * kMiB;
   const std::string key = prefix_key(description, steps);
   const Lock lock(mutex_);

@@ -35,9 +35,9 @@ class SharedPrefixes {
   uint64_t version() const;
   /// Sets the budget of all caches of shared steps together.
   void set_bytes(uint64_t bytes);
-  /// Returns the budget of the cache after the first `steps` steps: half of the budget that is
-  /// left, or what this cache was given before. 0 if too little is left.
-  uint64_t bytes_for(const Description& description, size_t steps);
+  /// Returns the budget of the cache after the first `steps` steps. Reserves half of the bytes that
+  /// are left if it has none yet; 0 if too few are left.
+  uint64_t reserve_bytes(const Description& description, size_t steps);
   /// Returns the largest number of steps that the client shares with any other client, or 0.
   size_t steps_of(uint64_t client) const;
 

@@ -48,9 +48,9 @@ TEST(SharedPrefixes, all_caches_together_stay_within_their_bytes) {
   SharedPrefixes known;
   known.set_bytes(256 * kMiB);
   uint64_t sum = 0;
-  for (int64_t size = 1; size < 20; ++size) sum += known.bytes_for(steps_of(photographs().resize({size, size})), 4);
+  for (int64_t size = 1; size < 20; ++size) sum += known.reserve_bytes(steps_of(photographs().resize({size, size})), 4);
   EXPECT_LE(sum, 256 * kMiB);
-  EXPECT_EQ(known.bytes_for(steps_of(photographs().resize({1, 1})), 4), 128 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(steps_of(photographs().resize({1, 1})), 4), 128 * kMiB);
 }
 
 TEST(SharedPrefixes, what_one_had_is_there_for_the_next_when_it_has_gone) {
@@ -58,15 +58,15 @@ TEST(SharedPrefixes, what_one_had_is_there_for_the_next_when_it_has_gone) {
   known.set_bytes(256 * kMiB);
   const Description stays = steps_of(photographs().resize({1, 1})), goes = steps_of(photographs().resize({2, 2}));
   known.add(stays, "");
-  EXPECT_EQ(known.bytes_for(stays, 4), 128 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(stays, 4), 128 * kMiB);
   for (int time = 0; time < 20; ++time) {
     const uint64_t client = known.add(goes, ""), another = known.add(goes, "");
-    EXPECT_EQ(known.bytes_for(goes, 4), 64 * kMiB) << time;
+    EXPECT_EQ(known.reserve_bytes(goes, 4), 64 * kMiB) << time;
     known.remove(client);
-    EXPECT_EQ(known.bytes_for(goes, 4), 64 * kMiB) << "another one reads the same";
+    EXPECT_EQ(known.reserve_bytes(goes, 4), 64 * kMiB) << "another one reads the same";
     known.remove(another);
   }
-  EXPECT_EQ(known.bytes_for(stays, 4), 128 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(stays, 4), 128 * kMiB);
 }
 
 TEST(SharedPrefixes, steps_end_before_user_code_a_filter_a_cache_and_batches) {
@@ -138,12 +138,12 @@ TEST(SharedPrefixes, the_longest_prefix_with_any_client_counts) {
 TEST(SharedPrefixes, a_budget_that_would_be_too_small_is_none) {
   SharedPrefixes known;
   const Description steps = steps_of(photographs().batch(4));
-  EXPECT_EQ(known.bytes_for(steps, 3), 0U) << "no budget was set";
+  EXPECT_EQ(known.reserve_bytes(steps, 3), 0U) << "no budget was set";
   known.set_bytes(32 * kMiB - 1);
-  EXPECT_EQ(known.bytes_for(steps, 3), 0U);
+  EXPECT_EQ(known.reserve_bytes(steps, 3), 0U);
   known.set_bytes(32 * kMiB);
-  EXPECT_EQ(known.bytes_for(steps, 3), 16 * kMiB);
-  EXPECT_EQ(known.bytes_for(steps, 3), 16 * kMiB) << "the same cache keeps its budget";
+  EXPECT_EQ(known.reserve_bytes(steps, 3), 16 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(steps, 3), 16 * kMiB) << "the same cache keeps its budget";
 }
 
 }  // namespace

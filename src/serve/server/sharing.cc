@@ -62,7 +62,7 @@ FindSuccessor find_successor_for(Sharing& sharing, uint64_t entry, Description s
     if (common <= cached_steps) return {};
     cached_steps = common;
     const uint64_t bytes =
-        std::min(sharing.prefixes.bytes_for(steps, common), options.resources.memory.value_or(UINT64_MAX) / 4);
+        std::min(sharing.prefixes.reserve_bytes(steps, common), options.resources.memory.value_or(UINT64_MAX) / 4);
     const Description cached = with_cache_after(steps, common, bytes);
     if (cached.steps().size() == steps.steps().size()) return {};
     // The source is listed again, because a loader learns object versions only if it caches

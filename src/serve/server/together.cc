@@ -25,12 +25,12 @@ uint64_t nbytes(const Batch& batch) {
 
 }  // namespace
 
-TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience,
+TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
                          WaitClock& clock)
-    : loader_(std::move(loader)), wanted_(wanted), patience_(patience), clock_(clock), opened_(clock.now()),
+    : loader_(std::move(loader)), group_size_(group_size), patience_(patience), clock_(clock), opened_(clock.now()),
       state_(loader_->state()) {}
 
-bool TogetherRun::sit(Seat& seat, const std::string& state) {
+bool TogetherRun::take_seat(Seat& seat, const std::string& state) {
   const Lock lock(mutex_);
   if (over_) return false;
   const auto begins = std::ranges::find_if(steps_, [&](const StepPtr& step) { return step->before == state; });
@@ -51,28 +51,32 @@ void TogetherRun::leave(Seat& seat) {
   changed_.notify_all();
 }
 
-bool TogetherRun::waits_for_seats(WaitClock::TimePoint now) {
-  if (begun_ || static_cast<int>(seats_.size()) >= wanted_) return false;
-  if (now - opened_ < kWaitForOthers) return true;
+// Whether the first step waits for clients that have no seat yet.
+bool TogetherRun::awaits_seats() const { return !begun_ && static_cast<int>(seats_.size()) < group_size_; }
+
+// Ends the wait for seats after a minute.
+void TogetherRun::begin_if_overdue(WaitClock::TimePoint now) {
+  if (!awaits_seats() || now - opened_ < kWaitForOthers) return;
   log_warning("together: not all whom it waits for came within a minute; the others go on without them");
   begun_ = true;
-  return false;
 }
 
-// Returns whether the next step has to wait for a client that still needs the oldest retained step.
+// Whether the next step waits for a client that still needs the oldest retained step.
+bool TogetherRun::awaits_late_client() const {
+  return steps_.size() >= window_ &&
+         std::ranges::any_of(seats_, [&](const Seat* seat) FOREBAY_REQUIRES(mutex_) { return seat->next == first_; });
+}
+
 // Revokes the seats of clients for which the run has waited too long.
-bool TogetherRun::waits_for_late_clients(WaitClock::TimePoint now) {
-  if (steps_.size() < window_) return false;
-  bool waits = false;
+void TogetherRun::revoke_late_seats(WaitClock::TimePoint now) {
+  if (!awaits_late_client()) return;
   for (Seat* seat : seats_) {
     if (seat->next != first_) continue;
     seat->lateness.begin_wait(now);
-    // The client's feed notices this in its next take() and continues in another run.
+    // The client's feed notices this in its next next_step() and continues in another run.
     seat->lost = seat->lateness.total(now) >= patience_;
-    waits = waits || !seat->lost;
   }
   std::erase_if(seats_, [](const Seat* seat) { return seat->lost; });
-  return waits;
 }
 
 void TogetherRun::retain(Step step) {
@@ -127,7 +131,7 @@ TogetherRun::StepPtr TogetherRun::retained_step(Seat& seat) {
   return step;
 }
 
-Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::milliseconds timeout) {
+Result<TogetherRun::StepPtr> TogetherRun::next_step(Seat& seat, std::chrono::milliseconds timeout) {
   const auto deadline = clock_.now() + timeout;
   Lock lock(mutex_);
   while (!seat.lost) {
@@ -140,7 +144,11 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
     const auto now = clock_.now();
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    if (computing_ || waits_for_seats(now) || waits_for_late_clients(now)) {
+    if (!computing_) {
+      begin_if_overdue(now);
+      revoke_late_seats(now);
+    }
+    if (computing_ || awaits_seats() || awaits_late_client()) {
       // Short waits, because the last two conditions also end by time alone.
       changed_.wait_for(lock, clock_.begin_wait(std::min(left, std::chrono::milliseconds(50))));
     } else {
@@ -172,8 +180,8 @@ TogetherCounts TogetherRun::counts() const {
 
 void TogetherRun::close() { loader_->close(); }
 
-Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state, int wanted,
-                                                        TogetherRun::Seat& seat, const Open& open,
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state,
+                                                        int group_size, TogetherRun::Seat& seat, const Open& open,
                                                         const std::stop_token& stop) {
   Lock lock(mutex_);
   // A client waits while another one opens a run of the same key. Other keys do not wait.
@@ -181,13 +189,13 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
     return cancelled("the loader was closed");
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
-    if (run->second->sit(seat, state)) return run->second;
+    if (run->second->take_seat(seat, state)) return run->second;
   }
-  const int seats = begin == end ? wanted : 1;
+  const int seats = begin == end ? group_size : 1;
   opening_.insert(key);
   lock.unlock();
-  Result<std::shared_ptr<TogetherRun>> made = opened_at(state, seats, open, stop);
-  if (made.ok() && !(*made)->sit(seat, state)) made = internal_error("a run does not begin where it was told to");
+  Result<std::shared_ptr<TogetherRun>> made = open_at(state, seats, open, stop);
+  if (made.ok() && !(*made)->take_seat(seat, state)) made = internal_error("a run does not begin where it was told to");
   lock.lock();
   opening_.erase(key);
   opened_.notify_all();
@@ -195,24 +203,24 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
   return made;
 }
 
-Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& state, int seats, const Open& open,
-                                                             const std::stop_token& stop) const {
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::open_at(const std::string& state, int seats, const Open& open,
+                                                           const std::stop_token& stop) const {
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open(stop));
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
   return std::make_shared<TogetherRun>(std::move(loader), seats, patience_, clock_);
 }
 
-std::shared_ptr<TogetherRun> TogetherRuns::other(const std::string& key, const TogetherRun* own,
-                                                 const std::string& state, TogetherRun::Seat& seat) {
+std::shared_ptr<TogetherRun> TogetherRuns::join_other(const std::string& key, const TogetherRun* own,
+                                                      const std::string& state, TogetherRun::Seat& seat) {
   const Lock lock(mutex_);
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
-    if (run->second.get() != own && run->second->sit(seat, state)) return run->second;
+    if (run->second.get() != own && run->second->take_seat(seat, state)) return run->second;
   }
   return nullptr;
 }
 
-void TogetherRuns::left(const std::string& key, const std::shared_ptr<TogetherRun>& run) {
+void TogetherRuns::release(const std::string& key, const std::shared_ptr<TogetherRun>& run) {
   {
     const Lock lock(mutex_);
     if (run->seats() > 0) return;

@@ -34,9 +34,9 @@ struct TogetherCounts {
 /// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
-  /// The first step waits until `wanted` seats are taken, for a minute at most. `clock` outlives
-  /// the run.
-  TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience,
+  /// The first step waits until `group_size` seats are taken, for a minute at most. `clock`
+  /// outlives the run, and measures that wait and `patience`.
+  TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
               WaitClock& clock = WaitClock::real());
 
   struct Step {
@@ -53,14 +53,14 @@ class TogetherRun {
   };
   /// Takes a seat at `state`. Returns false if neither a retained step nor the next one begins
   /// there.
-  bool sit(Seat& seat, const std::string& state);
+  bool take_seat(Seat& seat, const std::string& state);
   void leave(Seat& seat);
-  /// Returns whether the seat is still valid. take() of another client may have revoked it.
+  /// Returns whether the seat is still valid. next_step() of another client may have revoked it.
   bool seated(const Seat& seat) const;
   /// Returns the client's next step, and computes it if no other thread does. Returns null if the
   /// step is not ready in time or the seat is lost. An error that is not part of a step, such as
   /// Cancelled, is returned to this caller only.
-  Result<StepPtr> take(Seat& seat, std::chrono::milliseconds timeout);
+  Result<StepPtr> next_step(Seat& seat, std::chrono::milliseconds timeout);
 
   size_t seats() const;
   /// Returns true if no step follows: the last epoch is over, or the next one is empty.
@@ -70,14 +70,16 @@ class TogetherRun {
   void close();
 
  private:
-  bool waits_for_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
-  bool waits_for_late_clients(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  bool awaits_seats() const FOREBAY_REQUIRES(mutex_);
+  bool awaits_late_client() const FOREBAY_REQUIRES(mutex_);
+  void begin_if_overdue(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  void revoke_late_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
   StepPtr retained_step(Seat& seat) FOREBAY_REQUIRES(mutex_);
   Status compute_step(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
   void retain(Step step) FOREBAY_REQUIRES(mutex_);
 
   const std::unique_ptr<Loader> loader_;
-  const int wanted_;
+  const int group_size_;  ///< seats that the first step waits for
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
   const WaitClock::TimePoint opened_;
@@ -87,8 +89,8 @@ class TogetherRun {
   std::vector<Seat*> seats_ FOREBAY_GUARDED_BY(mutex_);
   std::deque<StepPtr> steps_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t first_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< number of steps_.front()
-  size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;
-  std::string state_ FOREBAY_GUARDED_BY(mutex_);  ///< state at which the next step begins
+  size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;   ///< most steps that are retained
+  std::string state_ FOREBAY_GUARDED_BY(mutex_);   ///< state at which the next step begins
   bool computing_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool begun_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool over_ FOREBAY_GUARDED_BY(mutex_) = false;
@@ -106,18 +108,18 @@ class TogetherRuns {
 
   /// Finds a run of that key and takes a seat at `state`. If there is none, opens one with `open`,
   /// which may take long. Returns Cancelled if `stop` was requested.
-  Result<std::shared_ptr<TogetherRun>> join(const std::string& key, const std::string& state, int wanted,
+  Result<std::shared_ptr<TogetherRun>> join(const std::string& key, const std::string& state, int group_size,
                                             TogetherRun::Seat& seat, const Open& open, const std::stop_token& stop);
   /// Takes a seat at `state` in a run other than `own`. Returns null if there is no such run.
-  std::shared_ptr<TogetherRun> other(const std::string& key, const TogetherRun* own, const std::string& state,
-                                     TogetherRun::Seat& seat);
+  std::shared_ptr<TogetherRun> join_other(const std::string& key, const TogetherRun* own, const std::string& state,
+                                          TogetherRun::Seat& seat);
   /// Reports that a client has left `run`. Closes the run if that was the last one.
-  void left(const std::string& key, const std::shared_ptr<TogetherRun>& run);
+  void release(const std::string& key, const std::shared_ptr<TogetherRun>& run);
   TogetherCounts counts() const;
 
  private:
-  Result<std::shared_ptr<TogetherRun>> opened_at(const std::string& state, int seats, const Open& open,
-                                                 const std::stop_token& stop) const;
+  Result<std::shared_ptr<TogetherRun>> open_at(const std::string& state, int seats, const Open& open,
+                                               const std::stop_token& stop) const;
 
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
@@ -134,7 +136,7 @@ class TogetherRuns {
 /// opened on another thread. `position` is a loader that computes nothing and only records where
 /// the client is.
 Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                            std::string key, int wanted, TogetherRuns::Open open,
+                                            std::string key, int group_size, TogetherRuns::Open open,
                                             const std::stop_token& stop);
 
 }  // namespace forebay

@@ -19,9 +19,9 @@ namespace {
 
 class TogetherFeed final : public Feed {
  public:
-  TogetherFeed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs, std::string key, int wanted,
+  TogetherFeed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs, std::string key, int group_size,
                TogetherRuns::Open open)
-      : position_(std::move(position)), runs_(std::move(runs)), key_(std::move(key)), wanted_(wanted),
+      : position_(std::move(position)), runs_(std::move(runs)), key_(std::move(key)), group_size_(group_size),
         open_(std::move(open)) {}
   ~TogetherFeed() override {
     close();
@@ -38,7 +38,7 @@ class TogetherFeed final : public Feed {
       *timed_out = true;
       return std::optional<Batch>();
     }
-    FOREBAY_ASSIGN(const TogetherRun::StepPtr step, run()->take(seat_, timeout));
+    FOREBAY_ASSIGN(const TogetherRun::StepPtr step, run()->next_step(seat_, timeout));
     if (step) return deliver(*step);
     if (run()->seated(seat_)) {
       *timed_out = true;
@@ -99,13 +99,13 @@ class TogetherFeed final : public Feed {
     const std::string state = position_->state();
     if (seated) {
       TogetherRun::Seat other;
-      const std::shared_ptr<TogetherRun> found = runs_->other(key_, now.get(), state, other);
+      const std::shared_ptr<TogetherRun> found = runs_->join_other(key_, now.get(), state, other);
       if (!found) return true;
       found->leave(other);
-      runs_->left(key_, found);  // its members may have left meanwhile
+      runs_->release(key_, found);  // its members may have left meanwhile
     }
     leave();
-    if (std::shared_ptr<TogetherRun> found = runs_->other(key_, nullptr, state, seat_)) {
+    if (std::shared_ptr<TogetherRun> found = runs_->join_other(key_, nullptr, state, seat_)) {
       set_run(std::move(found));
       return true;
     }
@@ -132,7 +132,7 @@ class TogetherFeed final : public Feed {
     if (!was) return;
     was->leave(seat_);
     save_counters(was);
-    runs_->left(key_, was);
+    runs_->release(key_, was);
   }
 
   void save_counters(const std::shared_ptr<TogetherRun>& was) {
@@ -160,7 +160,7 @@ class TogetherFeed final : public Feed {
       if (closed_) stop.request_stop();
     }
     const auto search = [this, state, ends = stop.get_token()] {
-      return runs_->join(key_, state, wanted_, seat_, open_, ends);
+      return runs_->join(key_, state, group_size_, seat_, open_, ends);
     };
     try {
       search_ = std::async(std::launch::async, search);
@@ -205,7 +205,7 @@ class TogetherFeed final : public Feed {
   const std::unique_ptr<Loader> position_;
   const std::shared_ptr<TogetherRuns> runs_;
   const std::string key_;
-  const int wanted_;
+  const int group_size_;
   const TogetherRuns::Open open_;
   mutable Mutex mutex_;
   std::shared_ptr<TogetherRun> run_ FOREBAY_GUARDED_BY(mutex_);
@@ -221,10 +221,10 @@ class TogetherFeed final : public Feed {
 }  // namespace
 
 Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                            std::string key, int wanted, TogetherRuns::Open open,
+                                            std::string key, int group_size, TogetherRuns::Open open,
                                             const std::stop_token& stop) {
   auto feed =
-      std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), wanted, std::move(open));
+      std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), group_size, std::move(open));
   // Captures the address, because `feed` is moved into the result before the callback is destroyed.
   const std::stop_callback closes(stop, [raw = feed.get()] { raw->close(); });
   for (bool found = false; !found;) {

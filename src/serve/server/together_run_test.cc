@@ -34,7 +34,7 @@ class Group {
   const std::string& begin() const { return begin_; }
   /// Takes the next step of a seat, which must be there or be computed in time.
   TogetherRun::StepPtr take(Seat& seat) {
-    Result<TogetherRun::StepPtr> step = run_.take(seat, kLong);
+    Result<TogetherRun::StepPtr> step = run_.next_step(seat, kLong);
     EXPECT_TRUE(step.ok()) << step.status().to_string();
     EXPECT_TRUE(step.ok() && *step) << "no step";
     return step.ok() ? *step : nullptr;
@@ -54,7 +54,7 @@ class Group {
 TEST(TogetherRun, computes_each_step_once_for_all_seats) {
   Group group(2);
   Seat a, b;
-  ASSERT_TRUE(group.run().sit(a, group.begin()) && group.run().sit(b, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(a, group.begin()) && group.run().take_seat(b, group.begin()));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(group.take(a), group.take(b)) << i;
   EXPECT_EQ(group.run().counts().computed, 10U);
   EXPECT_EQ(group.run().counts().delivered, 20U);
@@ -63,7 +63,7 @@ TEST(TogetherRun, computes_each_step_once_for_all_seats) {
 TEST(TogetherRun, steps_follow_each_other_without_a_gap) {
   Group group(1);
   Seat seat;
-  ASSERT_TRUE(group.run().sit(seat, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(seat, group.begin()));
   std::string state = group.begin();
   for (int i = 0; i < 20; ++i) {
     const TogetherRun::StepPtr step = group.take(seat);
@@ -75,10 +75,10 @@ TEST(TogetherRun, steps_follow_each_other_without_a_gap) {
 TEST(TogetherRun, does_not_begin_before_all_whom_it_waits_for_have_a_seat) {
   Group group(3);
   Seat a, b, c;
-  ASSERT_TRUE(group.run().sit(a, group.begin()) && group.run().sit(b, group.begin()));
-  EXPECT_EQ(*group.run().take(a, seconds(59)), nullptr);
+  ASSERT_TRUE(group.run().take_seat(a, group.begin()) && group.run().take_seat(b, group.begin()));
+  EXPECT_EQ(*group.run().next_step(a, seconds(59)), nullptr);
   EXPECT_EQ(group.run().counts().computed, 0U);
-  ASSERT_TRUE(group.run().sit(c, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(c, group.begin()));
   group.take(a);
   EXPECT_EQ(group.run().counts().computed, 1U);
 }
@@ -86,7 +86,7 @@ TEST(TogetherRun, does_not_begin_before_all_whom_it_waits_for_have_a_seat) {
 TEST(TogetherRun, begins_without_the_others_after_a_minute) {
   Group group(3);
   Seat seat;
-  ASSERT_TRUE(group.run().sit(seat, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(seat, group.begin()));
   group.take(seat);
   EXPECT_GE(group.clock().passed(), seconds(60));
   EXPECT_LT(group.clock().passed(), seconds(61));
@@ -97,12 +97,12 @@ TEST(TogetherRun, begins_without_the_others_after_a_minute) {
 TEST(TogetherRun, gives_a_client_that_comes_late_the_steps_that_are_retained) {
   Group group(1);
   Seat early;
-  ASSERT_TRUE(group.run().sit(early, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(early, group.begin()));
   const TogetherRun::StepPtr first = group.take(early), second = group.take(early);
   Seat late, later;
-  ASSERT_TRUE(group.run().sit(late, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(late, group.begin()));
   EXPECT_EQ(group.take(late), first);
-  ASSERT_TRUE(group.run().sit(later, second->before));
+  ASSERT_TRUE(group.run().take_seat(later, second->before));
   EXPECT_EQ(group.take(later), second);
   EXPECT_EQ(group.run().counts().computed, 2U);
 }
@@ -110,22 +110,22 @@ TEST(TogetherRun, gives_a_client_that_comes_late_the_steps_that_are_retained) {
 TEST(TogetherRun, has_no_seat_at_a_state_that_is_neither_retained_nor_next) {
   Group group(1);
   Seat seat, other;
-  ASSERT_TRUE(group.run().sit(seat, group.begin()));
-  EXPECT_FALSE(group.run().sit(other, "another state"));
+  ASSERT_TRUE(group.run().take_seat(seat, group.begin()));
+  EXPECT_FALSE(group.run().take_seat(other, "another state"));
   group.take(seat, kWindow);
-  EXPECT_TRUE(group.run().sit(other, group.begin())) << "the window holds all steps";
+  EXPECT_TRUE(group.run().take_seat(other, group.begin())) << "the window holds all steps";
   group.run().leave(other);
   group.take(seat);
-  EXPECT_FALSE(group.run().sit(other, group.begin())) << "the first step has left the window";
+  EXPECT_FALSE(group.run().take_seat(other, group.begin())) << "the first step has left the window";
 }
 
 TEST(TogetherRun, waits_for_a_client_that_is_a_window_late_only_as_long_as_its_patience) {
   Group group(2);
   Seat fast, slow;
-  ASSERT_TRUE(group.run().sit(fast, group.begin()) && group.run().sit(slow, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(fast, group.begin()) && group.run().take_seat(slow, group.begin()));
   group.take(fast, kWindow);
   EXPECT_EQ(group.clock().passed(), milliseconds(0)) << "the window is not full before";
-  EXPECT_EQ(*group.run().take(fast, kPatience - milliseconds(1)), nullptr);
+  EXPECT_EQ(*group.run().next_step(fast, kPatience - milliseconds(1)), nullptr);
   EXPECT_TRUE(group.run().seated(slow));
   group.take(fast);
   EXPECT_FALSE(group.run().seated(slow));
@@ -133,15 +133,15 @@ TEST(TogetherRun, waits_for_a_client_that_is_a_window_late_only_as_long_as_its_p
   EXPECT_EQ(group.run().seats(), 1U);
   EXPECT_GE(group.clock().passed(), kPatience);
   EXPECT_LT(group.clock().passed(), kPatience + milliseconds(100));
-  EXPECT_EQ(*group.run().take(slow, kLong), nullptr) << "its seat is lost";
+  EXPECT_EQ(*group.run().next_step(slow, kLong), nullptr) << "its seat is lost";
 }
 
 TEST(TogetherRun, goes_on_at_once_when_the_late_client_takes_a_step) {
   Group group(2);
   Seat fast, slow;
-  ASSERT_TRUE(group.run().sit(fast, group.begin()) && group.run().sit(slow, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(fast, group.begin()) && group.run().take_seat(slow, group.begin()));
   group.take(fast, kWindow);
-  EXPECT_EQ(*group.run().take(fast, milliseconds(500)), nullptr);
+  EXPECT_EQ(*group.run().next_step(fast, milliseconds(500)), nullptr);
   group.take(slow);
   const milliseconds before = group.clock().passed();
   group.take(fast);
@@ -153,11 +153,11 @@ TEST(TogetherRun, goes_on_at_once_when_the_late_client_takes_a_step) {
 TEST(TogetherRun, loses_patience_with_a_client_that_is_slower_step_by_step) {
   Group group(2);
   Seat fast, slow;
-  ASSERT_TRUE(group.run().sit(fast, group.begin()) && group.run().sit(slow, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(fast, group.begin()) && group.run().take_seat(slow, group.begin()));
   group.take(fast, kWindow);
   int steps = 0;
   while (group.run().seated(slow) && steps < 100) {
-    ASSERT_TRUE(group.run().take(fast, kPatience / 4).ok());
+    ASSERT_TRUE(group.run().next_step(fast, kPatience / 4).ok());
     if (!group.run().seated(slow)) break;
     group.take(slow);
     group.take(fast);
@@ -170,10 +170,10 @@ TEST(TogetherRun, loses_patience_with_a_client_that_is_slower_step_by_step) {
 TEST(TogetherRun, is_patient_with_a_client_that_is_late_now_and_then) {
   Group group(2);
   Seat fast, slow;
-  ASSERT_TRUE(group.run().sit(fast, group.begin()) && group.run().sit(slow, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(fast, group.begin()) && group.run().take_seat(slow, group.begin()));
   group.take(fast, kWindow);
   for (int i = 0; i < 100; ++i) {
-    ASSERT_EQ(*group.run().take(fast, kPatience / 4), nullptr);
+    ASSERT_EQ(*group.run().next_step(fast, kPatience / 4), nullptr);
     group.take(slow);
     group.take(fast);
     group.clock().advance(kPatience * 5);  // it is as fast as the others for a while
@@ -184,7 +184,7 @@ TEST(TogetherRun, is_patient_with_a_client_that_is_late_now_and_then) {
 TEST(TogetherRun, does_not_wait_for_a_client_that_has_left) {
   Group group(2);
   Seat fast, slow;
-  ASSERT_TRUE(group.run().sit(fast, group.begin()) && group.run().sit(slow, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(fast, group.begin()) && group.run().take_seat(slow, group.begin()));
   group.take(fast, kWindow);
   group.run().leave(slow);
   group.take(fast, 2 * kWindow);
@@ -195,31 +195,31 @@ TEST(TogetherRun, does_not_wait_for_a_client_that_has_left) {
 TEST(TogetherRun, ends_for_everybody_after_the_last_epoch) {
   Group group(1, {.epochs = 1});
   Seat a, b;
-  ASSERT_TRUE(group.run().sit(a, group.begin()) && group.run().sit(b, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(a, group.begin()) && group.run().take_seat(b, group.begin()));
   for (int i = 0; i < 15; ++i) EXPECT_EQ(group.take(a), group.take(b));
   EXPECT_FALSE(group.run().over());
-  EXPECT_EQ(*group.run().take(a, kLong), nullptr);
+  EXPECT_EQ(*group.run().next_step(a, kLong), nullptr);
   EXPECT_TRUE(group.run().over());
-  EXPECT_EQ(*group.run().take(b, kLong), nullptr);
+  EXPECT_EQ(*group.run().next_step(b, kLong), nullptr);
   EXPECT_EQ(group.run().seats(), 0U);
   Seat late;
-  EXPECT_FALSE(group.run().sit(late, group.begin())) << "nobody joins a run that is over";
+  EXPECT_FALSE(group.run().take_seat(late, group.begin())) << "nobody joins a run that is over";
 }
 
 TEST(TogetherRun, goes_on_into_the_next_epoch) {
   Group group(1);
   Seat seat;
-  ASSERT_TRUE(group.run().sit(seat, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(seat, group.begin()));
   for (int i = 0; i < 40; ++i) EXPECT_EQ(group.take(seat)->batch->epoch, i / 15) << i;
 }
 
 TEST(TogetherRun, returns_an_error_that_is_no_step_to_the_caller_only) {
   Group group(1);
   Seat seat;
-  ASSERT_TRUE(group.run().sit(seat, group.begin()));
+  ASSERT_TRUE(group.run().take_seat(seat, group.begin()));
   group.take(seat);
   group.run().close();
-  EXPECT_FALSE(group.run().take(seat, kLong).ok());
+  EXPECT_FALSE(group.run().next_step(seat, kLong).ok());
   EXPECT_EQ(group.run().counts().computed, 1U);
   EXPECT_TRUE(group.run().seated(seat));
 }
@@ -230,10 +230,10 @@ TEST(TogetherRun, one_thread_computes_while_another_takes_what_is_there) {
   const std::string begin = loader->state();
   TogetherRun run(std::move(loader), 1, std::chrono::minutes(5));
   Seat a, b;
-  ASSERT_TRUE(run.sit(a, begin) && run.sit(b, begin));
+  ASSERT_TRUE(run.take_seat(a, begin) && run.take_seat(b, begin));
   const auto all_of = [&](Seat& seat) {
     std::vector<std::string> states;
-    for (int i = 0; i < 60; ++i) states.push_back((*run.take(seat, kLong))->after);
+    for (int i = 0; i < 60; ++i) states.push_back((*run.next_step(seat, kLong))->after);
     return states;
   };
   auto other = std::async(std::launch::async, [&] { return all_of(a); });
@@ -280,7 +280,8 @@ TEST(TogetherRuns, a_client_at_another_state_gets_a_run_of_its_own) {
   const auto first = *runs.join("key", begin, 1, a, opening.open(), {});
   const auto second = *runs.join("key", loader->state(), 2, b, opening.open(), {});
   EXPECT_NE(first, second);
-  EXPECT_EQ((*second->take(b, kLong))->before, loader->state()) << "it does not wait for others as the first one did";
+  EXPECT_EQ((*second->next_step(b, kLong))->before, loader->state())
+      << "it does not wait for others as the first one did";
 }
 
 TEST(TogetherRuns, a_run_is_closed_and_forgotten_when_its_last_client_has_left) {
@@ -290,16 +291,16 @@ TEST(TogetherRuns, a_run_is_closed_and_forgotten_when_its_last_client_has_left) 
   Seat a, b;
   auto run = *runs.join("key", begin, 1, a, opening.open(), {});
   ASSERT_EQ(*runs.join("key", begin, 1, b, opening.open(), {}), run);
-  ASSERT_TRUE(*run->take(a, kLong));
+  ASSERT_TRUE(*run->next_step(a, kLong));
   run->leave(a);
-  runs.left("key", run);
-  ASSERT_TRUE(*run->take(b, kLong)) << "another client still has a seat";
+  runs.release("key", run);
+  ASSERT_TRUE(*run->next_step(b, kLong)) << "another client still has a seat";
   run->leave(b);
-  runs.left("key", run);
-  EXPECT_FALSE(run->take(b, kLong).value());
+  runs.release("key", run);
+  EXPECT_FALSE(run->next_step(b, kLong).value());
   Seat next;
-  EXPECT_EQ(runs.other("key", nullptr, begin, next), nullptr);
-  runs.left("key", run);  // again, by a client that came at the same time
+  EXPECT_EQ(runs.join_other("key", nullptr, begin, next), nullptr);
+  runs.release("key", run);  // again, by a client that came at the same time
   EXPECT_EQ(runs.counts().computed, 1U) << "its counts remain, and only once";
   EXPECT_EQ(runs.counts().delivered, 2U);
 }
@@ -312,10 +313,10 @@ TEST(TogetherRuns, a_client_finds_another_run_than_its_own) {
   ASSERT_TRUE(loader->next().ok());
   Seat a, b, found;
   const auto first = *runs.join("key", begin, 1, a, opening.open(), {});
-  EXPECT_EQ(runs.other("key", first.get(), begin, found), nullptr);
+  EXPECT_EQ(runs.join_other("key", first.get(), begin, found), nullptr);
   const auto second = *runs.join("key", loader->state(), 1, b, opening.open(), {});
-  EXPECT_EQ(runs.other("key", first.get(), loader->state(), found), second);
-  EXPECT_EQ(runs.other("another key", first.get(), loader->state(), found), nullptr);
+  EXPECT_EQ(runs.join_other("key", first.get(), loader->state(), found), second);
+  EXPECT_EQ(runs.join_other("another key", first.get(), loader->state(), found), nullptr);
   EXPECT_EQ(second->seats(), 2U);
 }
 

@@ -53,7 +53,7 @@ TEST(Together, members_get_the_same_memory_made_once) {
   EXPECT_LE(counts["batches_made"], 40);
 }
 
-TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
+TEST(Together, a_late_member_continues_alone_with_the_same_batches) {
   const Data data;
   Running server(data.socket(), std::chrono::milliseconds(20));
   const auto fast = shared(data, data.pipeline(), {}, 2), slow = shared(data, data.pipeline(), {}, 2);
@@ -67,7 +67,7 @@ TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
 
 // Each step takes far less time than the others are willing to wait. Time passes only while a
 // member waits.
-TEST(Together, who_is_slow_and_never_stands_still_goes_on_alone_as_well) {
+TEST(Together, a_slow_member_continues_alone) {
   const Data data;
   serve_test::ManualClock clock;
   const auto runs = std::make_shared<TogetherRuns>(std::chrono::milliseconds(1000), clock);

@@ -114,17 +114,17 @@ Result<size_t> Channel::read_some(void* to, size_t most) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (takes_descriptors_) {  // without a buffer the kernel closes descriptors that arrive
+  if (accepts_descriptors_) {  // without a buffer the kernel closes descriptors that arrive
     message.msg_control = space.data();
     message.msg_controllen = space.size();
   }
   while (true) {
-    const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got > 0) {
+    const ssize_t received = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received > 0) {
       take_descriptors(message);
-      return static_cast<size_t>(got);
+      return static_cast<size_t>(received);
     }
-    if (got == 0) return closed_by_peer();
+    if (received == 0) return closed_by_peer();
     if (would_block(errno)) return size_t{0};
     if (errno != EINTR) return closed_by_peer();
   }
@@ -132,23 +132,23 @@ Result<size_t> Channel::read_some(void* to, size_t most) {
 
 // Returns true once a frame is complete.
 Result<bool> Channel::read_more() {
-  if (have_head_ < sizeof head_) {
-    FOREBAY_ASSIGN(const size_t got,
-                   read_some(reinterpret_cast<char*>(&head_) + have_head_, sizeof head_ - have_head_));
-    have_head_ += got;
-    if (have_head_ < sizeof head_) return false;
+  if (head_received_ < sizeof head_) {
+    FOREBAY_ASSIGN(const size_t received,
+                   read_some(reinterpret_cast<char*>(&head_) + head_received_, sizeof head_ - head_received_));
+    head_received_ += received;
+    if (head_received_ < sizeof head_) return false;
     // Checked before memory is allocated for the body.
     if (head_.bytes > most_bytes_)
       return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, most_bytes_));
-    if (head_.descriptors > (takes_descriptors_ ? kMostDescriptors : 0))
+    if (head_.descriptors > (accepts_descriptors_ ? kMostDescriptors : 0))
       return corrupt("a message with descriptors where none are taken");
-    have_body_ = 0;
+    body_received_ = 0;
   }
-  while (have_body_ < head_.bytes) {
-    if (have_body_ == body_.size()) body_.resize(std::min<size_t>(head_.bytes, have_body_ + kGrowth));
-    FOREBAY_ASSIGN(const size_t got, read_some(body_.data() + have_body_, body_.size() - have_body_));
-    if (got == 0) return false;
-    have_body_ += got;
+  while (body_received_ < head_.bytes) {
+    if (body_received_ == body_.size()) body_.resize(std::min<size_t>(head_.bytes, body_received_ + kGrowth));
+    FOREBAY_ASSIGN(const size_t received, read_some(body_.data() + body_received_, body_.size() - body_received_));
+    if (received == 0) return false;
+    body_received_ += received;
   }
   return true;
 }
@@ -161,7 +161,7 @@ Result<std::optional<Frame>> Channel::take_frame() {
     descriptors_.pop_front();
   }
   body_.clear();
-  have_head_ = 0;
+  head_received_ = 0;
   return frame;
 }
 

@@ -31,11 +31,14 @@ struct Frame {
 /// receives.
 class Channel {
  public:
-  /// Bodies above `most_bytes` are refused before memory is allocated for them. `descriptors` tells
-  /// whether descriptors are accepted; if not, the kernel closes those that arrive. `clock`
-  /// measures timeouts and outlives the channel.
-  Channel(FileDescriptor socket, uint64_t most_bytes, bool descriptors, WaitClock& clock = WaitClock::real())
-      : socket_(std::move(socket)), most_bytes_(most_bytes), takes_descriptors_(descriptors), clock_(clock) {}
+  enum class Descriptors : uint8_t { kRefuse, kAccept };
+
+  /// Bodies above `most_bytes` are refused before memory is allocated for them. If `descriptors` is
+  /// kRefuse, the kernel closes descriptors that arrive. `clock` measures timeouts and outlives the
+  /// channel.
+  Channel(FileDescriptor socket, uint64_t most_bytes, Descriptors descriptors, WaitClock& clock = WaitClock::real())
+      : socket_(std::move(socket)), most_bytes_(most_bytes), accepts_descriptors_(descriptors == Descriptors::kAccept),
+        clock_(clock) {}
 
   /// Sends a whole message, with at most kMostDescriptors descriptors. Blocks while the other end
   /// does not read; shut_down() ends that. Returns Unavailable if the other end has closed.
@@ -68,13 +71,13 @@ class Channel {
 
   const FileDescriptor socket_;
   uint64_t most_bytes_;
-  const bool takes_descriptors_;
+  const bool accepts_descriptors_;
   WaitClock& clock_;
   Mutex send_mutex_;  // held while a frame is sent; one thread receives
 
   Head head_;
-  size_t have_head_ = 0;
-  size_t have_body_ = 0;
+  size_t head_received_ = 0;
+  size_t body_received_ = 0;
   std::string body_;
   std::deque<FileDescriptor> descriptors_;
 };

@@ -16,6 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr milliseconds kSoon{30'000};
+constexpr auto kAccept = Channel::Descriptors::kAccept, kRefuse = Channel::Descriptors::kRefuse;
 
 struct Ends {
   Ends() {
@@ -29,7 +30,7 @@ struct Ends {
 
 TEST(Channel, carries_messages_larger_than_a_socket_holds) {
   Ends ends;
-  Channel from(std::move(ends.a), 1 << 26, false), to(std::move(ends.b), 1 << 26, false);
+  Channel from(std::move(ends.a), 1 << 26, kRefuse), to(std::move(ends.b), 1 << 26, kRefuse);
   const std::string body(20'000'000, 'x');
   std::thread sender([&] {
     EXPECT_TRUE(from.send(MessageType::kOpen, body).ok());
@@ -46,7 +47,7 @@ TEST(Channel, keeps_what_came_of_a_message_when_time_is_up) {
   Ends ends;
   const int raw = ends.a.get();
   serve_test::ManualClock clock;
-  Channel to(std::move(ends.b), 100, false, clock);
+  Channel to(std::move(ends.b), 100, kRefuse, clock);
   const char head[8] = {5, 0, 0, 0, 6, 0, 0, 0};
   ASSERT_EQ(write(raw, head, 8), 8);
   ASSERT_EQ(write(raw, "ab", 2), 2);
@@ -61,7 +62,7 @@ TEST(Channel, keeps_what_came_of_a_message_when_time_is_up) {
 TEST(Channel, refuses_a_length_before_it_takes_memory) {
   Ends ends;
   const int raw = ends.a.get();
-  Channel to(std::move(ends.b), 100, false);
+  Channel to(std::move(ends.b), 100, kRefuse);
   const unsigned char head[8] = {0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0};
   ASSERT_EQ(write(raw, head, 8), 8);
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kCorrupt);
@@ -69,7 +70,7 @@ TEST(Channel, refuses_a_length_before_it_takes_memory) {
 
 TEST(Channel, the_other_end_that_has_gone_is_unavailable) {
   Ends ends;
-  Channel to(std::move(ends.b), 100, false);
+  Channel to(std::move(ends.b), 100, kRefuse);
   ends.a = FileDescriptor();
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kUnavailable);
   EXPECT_EQ(to.send(MessageType::kInfo, "x").code(), Code::kUnavailable);
@@ -81,7 +82,7 @@ TEST(Channel, hands_descriptors_over_only_where_they_are_taken) {
   const int fd = file.get();
   {
     Ends ends;
-    Channel from(std::move(ends.a), 100, false), to(std::move(ends.b), 100, true);
+    Channel from(std::move(ends.a), 100, kRefuse), to(std::move(ends.b), 100, kAccept);
     ASSERT_TRUE(from.send(MessageType::kSlabs, "s", std::span(&fd, 1)).ok());
     const auto frame = to.receive(kSoon);
     ASSERT_TRUE(frame.ok() && frame->has_value());
@@ -90,14 +91,14 @@ TEST(Channel, hands_descriptors_over_only_where_they_are_taken) {
     EXPECT_EQ(pread((*frame)->descriptors[0].get(), text, 5, 0), 5);
   }
   Ends ends;
-  Channel from(std::move(ends.a), 100, false), to(std::move(ends.b), 100, false);
+  Channel from(std::move(ends.a), 100, kRefuse), to(std::move(ends.b), 100, kRefuse);
   ASSERT_TRUE(from.send(MessageType::kSlabs, "s", std::span(&fd, 1)).ok());
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kCorrupt);
 }
 
 TEST(Channel, shutting_down_ends_a_wait) {
   Ends ends;
-  Channel to(std::move(ends.b), 100, false);
+  Channel to(std::move(ends.b), 100, kRefuse);
   std::thread closer([&] { to.shut_down(); });
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kUnavailable);
   closer.join();
@@ -107,7 +108,7 @@ TEST(Channel, a_frame_may_come_in_any_pieces) {
   Ends ends;
   const int raw = ends.a.get();
   serve_test::ManualClock clock;
-  Channel to(std::move(ends.b), 100, false, clock);
+  Channel to(std::move(ends.b), 100, kRefuse, clock);
   const char bytes[13] = {5, 0, 0, 0, 6, 0, 0, 0, 'a', 'b', 'c', 'd', 'e'};
   for (size_t i = 0; i + 1 < sizeof bytes; ++i) {
     ASSERT_EQ(write(raw, bytes + i, 1), 1);
@@ -119,14 +120,14 @@ TEST(Channel, a_frame_may_come_in_any_pieces) {
 
 TEST(Channel, frames_that_came_together_are_received_one_by_one) {
   Ends ends;
-  Channel from(std::move(ends.a), 100, false), to(std::move(ends.b), 100, false);
+  Channel from(std::move(ends.a), 100, kRefuse), to(std::move(ends.b), 100, kRefuse);
   for (const char* body : {"one", "", "three"}) ASSERT_TRUE(from.send(MessageType::kStats, body).ok());
   for (const char* body : {"one", "", "three"}) EXPECT_EQ((*to.receive(kSoon))->body, body);
 }
 
 TEST(Channel, a_limit_that_was_raised_holds_for_the_next_frame) {
   Ends ends;
-  Channel from(std::move(ends.a), 1000, false), to(std::move(ends.b), 10, false);
+  Channel from(std::move(ends.a), 1000, kRefuse), to(std::move(ends.b), 10, kRefuse);
   ASSERT_TRUE(from.send(MessageType::kHello, std::string(10, 'x')).ok());
   ASSERT_TRUE(to.receive(kSoon).ok());
   to.set_most_bytes(20);
@@ -138,7 +139,7 @@ TEST(Channel, a_limit_that_was_raised_holds_for_the_next_frame) {
 
 TEST(Channel, more_descriptors_than_fit_into_a_frame_are_an_error_of_the_sender) {
   Ends ends;
-  Channel from(std::move(ends.a), 100, false);
+  Channel from(std::move(ends.a), 100, kRefuse);
   const std::vector<int> many(Channel::kMostDescriptors + 1, 0);
   EXPECT_EQ(from.send(MessageType::kSlabs, "", many).code(), Code::kInternal);
 }
@@ -146,7 +147,7 @@ TEST(Channel, more_descriptors_than_fit_into_a_frame_are_an_error_of_the_sender)
 TEST(Channel, a_frame_with_the_most_descriptors_arrives_whole) {
   const FileDescriptor file(memfd_create("t", MFD_CLOEXEC));
   Ends ends;
-  Channel from(std::move(ends.a), 100, false), to(std::move(ends.b), 100, true);
+  Channel from(std::move(ends.a), 100, kRefuse), to(std::move(ends.b), 100, kAccept);
   const std::vector<int> many(Channel::kMostDescriptors, file.get());
   ASSERT_TRUE(from.send(MessageType::kSlabs, "s", many).ok());
   EXPECT_EQ((*to.receive(kSoon))->descriptors.size(), Channel::kMostDescriptors);
@@ -155,7 +156,7 @@ TEST(Channel, a_frame_with_the_most_descriptors_arrives_whole) {
 TEST(Channel, a_frame_that_says_more_descriptors_than_it_has_is_corrupt) {
   Ends ends;
   const int raw = ends.a.get();
-  Channel to(std::move(ends.b), 100, true);
+  Channel to(std::move(ends.b), 100, kAccept);
   const unsigned char head[8] = {0, 0, 0, 0, 102, 0, 1, 0};
   ASSERT_EQ(write(raw, head, 8), 8);
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kCorrupt);
@@ -164,7 +165,7 @@ TEST(Channel, a_frame_that_says_more_descriptors_than_it_has_is_corrupt) {
 TEST(Channel, a_frame_that_says_more_descriptors_than_any_may_have_is_corrupt) {
   Ends ends;
   const int raw = ends.a.get();
-  Channel to(std::move(ends.b), 100, true);
+  Channel to(std::move(ends.b), 100, kAccept);
   const unsigned char head[8] = {0, 0, 0, 0, 102, 0, 65, 0};
   ASSERT_EQ(write(raw, head, 8), 8);
   EXPECT_EQ(to.receive(kSoon).status().code(), Code::kCorrupt);
@@ -174,7 +175,7 @@ TEST(Channel, an_end_inside_of_a_frame_is_unavailable) {
   for (const size_t length : {1, 7, 8, 10}) {
     Ends ends;
     const char bytes[13] = {5, 0, 0, 0, 6, 0, 0, 0, 'a', 'b', 'c', 'd', 'e'};
-    Channel to(std::move(ends.b), 100, false);
+    Channel to(std::move(ends.b), 100, kRefuse);
     ASSERT_EQ(write(ends.a.get(), bytes, length), static_cast<ssize_t>(length));
     ends.a = FileDescriptor();
     EXPECT_EQ(to.receive(kSoon).status().code(), Code::kUnavailable) << length;
@@ -184,7 +185,7 @@ TEST(Channel, an_end_inside_of_a_frame_is_unavailable) {
 TEST(Channel, what_does_not_fit_without_waiting_is_not_sent_in_part) {
   Ends ends;
   serve_test::ManualClock clock;
-  Channel from(std::move(ends.a), 4096, false), to(std::move(ends.b), 4096, false, clock);
+  Channel from(std::move(ends.a), 4096, kRefuse), to(std::move(ends.b), 4096, kRefuse, clock);
   const std::string body(1000, 'x');
   int sent = 0;
   while (from.try_send(MessageType::kFreed, body)) ++sent;
@@ -196,7 +197,7 @@ TEST(Channel, what_does_not_fit_without_waiting_is_not_sent_in_part) {
 
 TEST(Channel, two_threads_that_send_do_not_mix_their_frames) {
   Ends ends;
-  Channel from(std::move(ends.a), 1 << 20, false), to(std::move(ends.b), 1 << 20, false);
+  Channel from(std::move(ends.a), 1 << 20, kRefuse), to(std::move(ends.b), 1 << 20, kRefuse);
   const auto send_all = [&](char letter) {
     for (int i = 0; i < 50; ++i) EXPECT_TRUE(from.send(MessageType::kStats, std::string(30'000, letter)).ok());
   };

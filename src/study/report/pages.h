@@ -12,7 +12,9 @@ namespace forebay {
 
 struct Ledger;
 
-/// Shows the figures of a loader. `subject` names its pipeline. An empty `history` shows no curves.
+// Pages of --report and report(path). `subject` names the pipeline.
+
+/// Shows the figures of a loader. An empty `history` shows no curves.
 Page run_page(const Ledger& ledger, const RunHistory& history, const std::string& subject);
 /// Shows a diagnosis, with the ranges of all measurements.
 Page diagnosis_page(const Diagnosis& diagnosis, const std::string& subject);

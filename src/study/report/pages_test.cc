@@ -61,13 +61,13 @@ TEST(RunPage, SaysFirstWhatLimitedItAndWhatToDo) {
   EXPECT_EQ(page.subject, "photos.json");
 }
 
-TEST(RunPage, OfARunThatHasNotBegunIsAPageAllTheSame) {
+TEST(RunPage, ExistsForARunThatHasNotBegun) {
   const Page page = run_page({}, {}, "");
   EXPECT_TRUE(has(page.finding, "No batch was asked for yet")) << page.finding;
   EXPECT_FALSE(to_html(page).empty());
 }
 
-TEST(RunPage, ALoaderThatIsNoLimitIsLeftInPeace) {
+TEST(RunPage, ProposesNothingIfTheLoaderIsNotTheLimit) {
   Ledger ledger = a_run();
   ledger.waits = {};
   ledger.consumer_wait_seconds = 0;
@@ -92,7 +92,7 @@ TEST(RunPage, TimeOfThreadsIsOfAsManyAsThereWereAtEachTime) {
   EXPECT_EQ(first_of<Bars>(*section_of(page, "Compute threads")).full, 15);
 }
 
-TEST(RunPage, WhatIsNotThereHasNoSection) {
+TEST(RunPage, EmptySectionsAreLeftOut) {
   const Page page = run_page(a_run(), {}, "");
   EXPECT_EQ(section_of(page, "Caches"), nullptr);
   EXPECT_EQ(section_of(page, "Tuning while it ran"), nullptr);
@@ -147,7 +147,7 @@ TEST(DiagnosisPage, OfATrainerNothingIsProposed) {
   EXPECT_EQ(first_of<Paragraph>(*section_of(page, "Beside that")).text, "more threads: all have one");
 }
 
-TEST(DiagnosisPage, WhatWasMeasuredAgainStandsBesideWhatWasSaid) {
+TEST(DiagnosisPage, ShowsTheVerifiedGainBesideThePredictedOne) {
   Diagnosis diagnosis = a_diagnosis();
   diagnosis.verified = Gain{1.8, 1.7, 1.9};
   const Page page = diagnosis_page(diagnosis, "");

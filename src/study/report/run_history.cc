@@ -18,7 +18,7 @@ RunHistory::Point RunHistory::point_of(const Ledger& ledger) {
   return point;
 }
 
-void RunHistory::look(double now_seconds, const Ledger& ledger) {
+void RunHistory::record(double now_seconds, const Ledger& ledger) {
   next_ = now_seconds + interval_;
   const Point point = point_of(ledger);
   // Without time since the last snapshot there is nothing to divide by.

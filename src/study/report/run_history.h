@@ -19,7 +19,8 @@ class RunHistory {
   /// Whether a snapshot is due. Callers ask first, since taking a ledger costs time. `now_seconds`
   /// is from any monotonic clock.
   bool due(double now_seconds) const { return now_seconds >= next_; }
-  void look(double now_seconds, const Ledger& ledger);
+  /// Adds a snapshot. It replaces the last one if that is too recent for a rate between the two.
+  void record(double now_seconds, const Ledger& ledger);
   size_t size() const { return points_.size(); }
 
   /// Empty for fewer than two snapshots.

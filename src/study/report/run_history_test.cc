@@ -31,7 +31,7 @@ RunHistory history_of(double seconds, double samples_per_second) {
   RunHistory history;
   for (int tick = 1; tick <= static_cast<int>(seconds * 100); ++tick) {
     const double now = tick / 100.0;
-    if (history.due(now)) history.look(now, ledger_at(now, std::llround(now * samples_per_second)));
+    if (history.due(now)) history.record(now, ledger_at(now, std::llround(now * samples_per_second)));
   }
   return history;
 }
@@ -39,7 +39,7 @@ RunHistory history_of(double seconds, double samples_per_second) {
 TEST(RunHistory, one_look_is_no_curve) {
   RunHistory history;
   EXPECT_TRUE(history.curves().empty());
-  history.look(1, ledger_at(1, 10));
+  history.record(1, ledger_at(1, 10));
   EXPECT_TRUE(history.curves().empty());
 }
 
@@ -65,7 +65,7 @@ TEST(RunHistory, a_peak_of_memory_is_never_left_out) {
     const double now = tick / 20.0;
     Ledger ledger = ledger_at(now, tick);
     ledger.memory_used = tick == 5 ? 900 : 100;
-    if (history.due(now)) history.look(now, ledger);
+    if (history.due(now)) history.record(now, ledger);
   }
   const std::vector<Block> blocks = history.curves();
   double peak = 0;
@@ -75,19 +75,19 @@ TEST(RunHistory, a_peak_of_memory_is_never_left_out) {
 
 TEST(RunHistory, a_clock_that_stood_still_is_no_infinite_rate) {
   RunHistory history;
-  for (const double now : {1.0, 2.0, 3.0}) history.look(now, ledger_at(1, 10));
-  history.look(4, ledger_at(2, 5));  // if counters seem to fall, no rate is negative
+  for (const double now : {1.0, 2.0, 3.0}) history.record(now, ledger_at(1, 10));
+  history.record(4, ledger_at(2, 5));  // if counters seem to fall, no rate is negative
   const std::vector<Block> blocks = history.curves();
   for (const double rate : curves_named(blocks, "Samples").series.front().values) EXPECT_EQ(rate, 0);
 }
 
 TEST(RunHistory, the_interpreters_lock_is_the_functions_of_the_user) {
   RunHistory history;
-  history.look(1, ledger_at(1, 1));
+  history.record(1, ledger_at(1, 1));
   Ledger later = ledger_at(2, 2);
   later.waits.user = 0.25;
   later.waits.interpreter = 0.5;
-  history.look(2, later);
+  history.record(2, later);
   const std::vector<Block> blocks = history.curves();
   for (const Series& series : curves_named(blocks, "Share").series)
     EXPECT_EQ(series.values.front(), series.name == "own function" ? 0.75 : 0) << series.name;

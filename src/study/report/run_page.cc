@@ -104,8 +104,8 @@ Section memory_section(const Ledger& ledger) {
            std::move(bars)}};
 }
 
-HistogramPlot plot_of(std::string caption, PlotUnit chunk, const Histogram& histogram) {
-  return {std::move(caption), chunk, histogram.bounds, {histogram.counts.begin(), histogram.counts.end()}};
+HistogramPlot plot_of(std::string caption, PlotUnit unit, const Histogram& histogram) {
+  return {std::move(caption), unit, histogram.bounds, {histogram.counts.begin(), histogram.counts.end()}};
 }
 
 Section store_section(const StoreStats& store) {

@@ -10,8 +10,9 @@
 
 namespace forebay {
 
-/// Open the sources that are not tables. check() must have accepted the arguments. The errors are
-/// those of the formats.
+/// These functions open the sources whose samples are read one by one. The table of sources
+/// (sources.h) calls them with arguments that check() has accepted. The errors are those of the
+/// formats.
 Result<std::shared_ptr<const Source>> open_images(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_files_step(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_manifest_step(const OpSpec& source, const OpenSourceOptions& options);

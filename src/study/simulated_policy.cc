@@ -1,4 +1,4 @@
-#include "study/way_of_loading.h"
+#include "study/simulated_policy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kClairvoyantEpochs = 90;  // epochs of a training run with a known future
 
 // Returns a number in [0, 1).
-double chunk_of(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
+double unit_uniform(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
 
 // Inverts the normal distribution by bisection, which is fast enough for a few thousand values.
 double normal_quantile(double p) {
@@ -30,12 +30,12 @@ double normal_quantile(double p) {
   return (low + high) / 2;
 }
 
-const char* name_of(WayOfLoading way) {
-  switch (way) {
-    case WayOfLoading::kLocal: return "local";
-    case WayOfLoading::kCount: return "count";
-    case WayOfLoading::kRegular: return "regular";
-    case WayOfLoading::kClairvoyant: break;
+const char* name_of(SimulatedPolicy policy) {
+  switch (policy) {
+    case SimulatedPolicy::kLocal: return "local";
+    case SimulatedPolicy::kCount: return "count";
+    case SimulatedPolicy::kRegular: return "regular";
+    case SimulatedPolicy::kClairvoyant: break;
   }
   return "clairvoyant";
 }
@@ -54,28 +54,29 @@ int64_t steps_gone_through(const SimulationOptions& options) {
   return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
 }
 
+// One run of a policy: takes the steps of the plan through a VirtualCluster.
 class VirtualRun {
  public:
-  VirtualRun(WayOfLoading way, const SimulationOptions& options)
-      : way_(way), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
+  VirtualRun(SimulatedPolicy policy, const SimulationOptions& options)
+      : policy_(policy), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
         fits_(rows_that_fit(options)), order_(shuffled_order(options.samples, options.seed)),
         placement_(std::make_shared<const Placement>(
             order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
         schedule_(schedule_of(options)),
-        assignment_(way == WayOfLoading::kLocal ? by_first_reader() : assignment_by_count()),
+        assignment_(policy == SimulatedPolicy::kLocal ? by_first_reader() : assignment_by_count()),
         sizes_(*options.sample_bytes, options.spread, options.seed), cluster_(options) {
     const auto samples = static_cast<double>(options.samples);
     const double a_host = std::min(1.0, static_cast<double>(fits_.in_all) / samples);
-    hits_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
-    nobodys_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
-    in_ram_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
+    own_cache_share_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
+    uncached_share_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
+    ram_share_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
     const auto own = static_cast<double>(placement_->rows_assigned(0));
-    spare_ = std::max(0.0, static_cast<double>(fits_.in_ram) - own);
-    others_ = samples - own;
+    spare_rows_ = std::max(0.0, static_cast<double>(fits_.in_ram) - own);
+    remote_rows_ = samples - own;
   }
 
   SimulatedRun run() {
-    SimulatedRun run{name_of(way_), {}};
+    SimulatedRun run{name_of(policy_), {}};
     for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) run.epochs.push_back(run_epoch(epoch));
     return run;
   }
@@ -92,8 +93,8 @@ class VirtualRun {
   SimulatedEpoch run_epoch(int64_t epoch) {
     int64_t position = 0, transfers = 0;
     // Rows that came from peers stay in free memory.
-    const double came = from_peers_ / share_gone_through(options_) / static_cast<double>(options_.hosts);
-    copied_ = others_ > 0 ? std::min(spare_, came) / others_ : 0;
+    const double received = from_peers_ / share_gone_through(options_) / static_cast<double>(options_.hosts);
+    copied_share_ = remote_rows_ > 0 ? std::min(spare_rows_, received) / remote_rows_ : 0;
     const int64_t steps = steps_gone_through(options_);
     for (int64_t step = 0; step < steps; ++step, position = schedule_.next_position(position)) {
       options_.poll();
@@ -133,34 +134,34 @@ class VirtualRun {
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
     const double bytes = sizes_.of(id);
-    // In the first epoch all caches are empty; the regular way has no caches.
-    if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
-    if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
+    // In the first epoch all caches are empty; the regular policy has no caches.
+    if (epoch == 0 || policy_ == SimulatedPolicy::kRegular) return cluster_.from_storage(host, bytes);
+    if (policy_ == SimulatedPolicy::kClairvoyant) return place_clairvoyant_row(epoch, id, host, bytes);
     const Placement::Ownership kept = placement_->ownership(id);
     if (kept.host == Placement::kNoOwner) return cluster_.from_storage(host, bytes);
     if (kept.host != host) {
-      const double drawn = chunk_of(static_cast<uint64_t>(id * options_.hosts + host));
-      return drawn < copied_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);
+      const double drawn = unit_uniform(static_cast<uint64_t>(id * options_.hosts + host));
+      return drawn < copied_share_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);
     }
     // The placement numbers the rows of a host: the first ones are in memory, the others on disk.
     kept.index < fits_.in_ram ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
 
   // Draws by shares, since the most needed samples differ from host to host.
-  void foreseen_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
+  void place_clairvoyant_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
     // The golden ratio in 64 bits, an odd number, spreads neighbouring ids and epochs.
     const uint64_t number = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(epoch);
-    const double drawn = chunk_of(number);
-    if (drawn < nobodys_) return cluster_.from_storage(host, bytes);
-    if (drawn >= nobodys_ + hits_ && options_.hosts > 1) {
-      const auto other = static_cast<int64_t>(chunk_of(number + 1) * static_cast<double>(options_.hosts - 1));
+    const double drawn = unit_uniform(number);
+    if (drawn < uncached_share_) return cluster_.from_storage(host, bytes);
+    if (drawn >= uncached_share_ + own_cache_share_ && options_.hosts > 1) {
+      const auto other = static_cast<int64_t>(unit_uniform(number + 1) * static_cast<double>(options_.hosts - 1));
       // Drawn from all hosts but this one: numbers from its own on move up by one.
       return from_peer(other < host ? other : other + 1, host, bytes);
     }
-    chunk_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
+    unit_uniform(number + 2) < ram_share_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
 
-  const WayOfLoading way_;
+  const SimulatedPolicy policy_;
   const SimulationOptions& options_;
   const Hosts hosts_;
   const RowsThatFit fits_;
@@ -169,10 +170,10 @@ class VirtualRun {
   const Schedule schedule_;
   const std::shared_ptr<const ShardAssignment> assignment_;
   const DrawnSizes sizes_;
-  double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
-  double spare_ = 0, others_ = 0;  // rows that fit in addition to own ones; rows of other hosts
-  double from_peers_ = 0;          // rows, over all hosts
-  double copied_ = 0;              // share of other hosts' rows of which a host has a copy
+  double own_cache_share_ = 0, uncached_share_ = 0, ram_share_ = 0;
+  double spare_rows_ = 0, remote_rows_ = 0;  // rows that fit in addition to own ones; rows of other hosts
+  double from_peers_ = 0;                    // rows, over all hosts
+  double copied_share_ = 0;                  // share of other hosts' rows of which a host has a copy
   VirtualCluster cluster_;
   AssignedBatch assigned_;
   std::vector<int64_t> ids_, peers_;
@@ -211,16 +212,16 @@ double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs) {
   for (int64_t times = epochs; times > 0 && room > 0; --times) {
     const auto k = static_cast<double>(times);
     // Poisson share of samples that are needed that often, by logarithms so that nothing overflows.
-    const double such = std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
-    const double kept = std::min(such, room);
+    const double share = std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
+    const double kept = std::min(share, room);
     hits += kept * k / mean;
     room -= kept;
   }
   return std::min(1.0, hits);
 }
 
-SimulatedRun run_virtually(WayOfLoading way, const SimulationOptions& options) {
-  return VirtualRun(way, options).run();
+SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options) {
+  return VirtualRun(policy, options).run();
 }
 
 double share_gone_through(const SimulationOptions& options) {

@@ -7,7 +7,13 @@
 
 namespace forebay {
 
-enum class WayOfLoading : uint8_t { kLocal, kCount, kRegular, kClairvoyant };
+/// How hosts cache samples, and how ranks share them, in a simulated run.
+enum class SimulatedPolicy : uint8_t {
+  kLocal,        ///< each host caches what it reads first, and ranks get the rows that their host caches
+  kCount,        ///< the same caches, but ranks get rows by position, so most come from peers
+  kRegular,      ///< no caches: all rows come from storage
+  kClairvoyant,  ///< each host caches the rows that it needs most often in all epochs
+};
 
 /// Sample sizes from a log-normal distribution. A sample's number determines its size.
 class DrawnSizes {
@@ -32,7 +38,7 @@ double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs);
 
 /// Simulates the epochs with the plan's own order, shard assignment and placement. `options` are
 /// complete.
-SimulatedRun run_virtually(WayOfLoading way, const SimulationOptions& options);
+SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options);
 /// Returns the share of an epoch that is simulated.
 double share_gone_through(const SimulationOptions& options);
 

@@ -9,9 +9,9 @@
 
 namespace forebay {
 
-/// Makes the arguments of a step. Null arguments are left out, so that a description reads like the
-/// code that made it.
-inline Json said_args(std::initializer_list<std::pair<const char*, Json>> args) {
+/// Returns the arguments that were given, as those of a step: null ones are left out, so that a
+/// description reads like the code that made it.
+inline Json given_args(std::initializer_list<std::pair<const char*, Json>> args) {
   Json result = Json::object();
   for (const auto& [name, value] : args) {
     if (!value.is_null()) result[name] = value;

@@ -1,4 +1,4 @@
-#include "loader/describe/open_kinds.h"
+#include "loader/describe/open_sample_sources.h"
 
 #include <atomic>
 
@@ -25,10 +25,10 @@ std::vector<std::string> given_classes(const OpSpec& source) {
   return given.is_array() ? given.get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
-Result<std::unique_ptr<ImageFolder>> open_folder(const OpSpec& source, const OpenSourceOptions& options) {
+Result<std::unique_ptr<ImageFolder>> open_image_root(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
-  FOREBAY_ASSIGN(StoreAndPath place, place_of(root, options));
+  FOREBAY_ASSIGN(StoreAndPath place, open_store_for(root, options));
   return open_image_folder(std::move(place.store), place.path,
                            {.split_by = text_arg(source, "split_by", "folder"),
                             .classes = given_classes(source),
@@ -37,7 +37,7 @@ Result<std::unique_ptr<ImageFolder>> open_folder(const OpSpec& source, const Ope
                            options.stop);
 }
 
-/// In a URL, '?' begins the query and is not a wildcard.
+/// Opens the URLs that braces spell out. In a URL, '?' begins the query and is not a wildcard.
 Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string& pattern,
                                           const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(std::vector<std::string> urls, expand_braces(pattern));
@@ -50,12 +50,12 @@ Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string&
   return open_file_list(std::move(place), std::move(urls), options.stop, options.keep_versions);
 }
 
-Result<std::unique_ptr<Source>> open_file_names(const OpSpec& source, const OpenSourceOptions& options) {
+Result<std::unique_ptr<Source>> open_given_files(const OpSpec& source, const OpenSourceOptions& options) {
   const Json given = source.args.value("pattern_or_list", Json());
   const std::vector<std::string> names = field_list(given);
   if (names.empty())
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
-  FOREBAY_ASSIGN(StoreAndPath place, place_of(names.front(), options));
+  FOREBAY_ASSIGN(StoreAndPath place, open_store_for(names.front(), options));
   if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
   if (given.is_string()) {
     return open_files(std::move(place.store), place.path, options.stop, options.keep_versions, place.warnings);
@@ -83,31 +83,31 @@ Result<ManifestLayout> manifest_layout(const OpSpec& source) {
   return layout;
 }
 
-Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSourceOptions& options) {
+Result<std::unique_ptr<Source>> open_manifest_file(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
-  Result<StoreAndPath> place = place_of(url, options);
+  Result<StoreAndPath> place = open_store_for(url, options);
   // The options may be for the store of the objects that a local manifest lists.
-  const Status refused = place.ok() || !is_local(url) ? Status() : place.status();
-  if (!refused.ok()) place = open_store(url, link_options(options.storage_options), options.requests);
+  const Status options_error = place.ok() || !is_local(url) ? Status() : place.status();
+  if (!options_error.ok()) place = open_store(url, link_options(options.storage_options), options.requests);
   if (!place.ok()) return place.status();
-  bool elsewhere = false;
+  bool opened_other_store = false;
   OpenManifestOptions how;
   how.open_elsewhere = [&](const std::string& other) {
-    elsewhere = true;
-    return place_of(other, options);
+    opened_other_store = true;
+    return open_store_for(other, options);
   };
   how.keep_versions = options.keep_versions;
   FOREBAY_ASSIGN(how.layout, manifest_layout(source));
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
   // No other store was opened that the options could be for, so they are wrong.
-  if (!refused.ok() && !elsewhere && opened.ok()) return refused;
+  if (!options_error.ok() && !opened_other_store && opened.ok()) return options_error;
   return opened;
 }
 
 // Returns a number that makes the sample identities of data sets without a version unique.
-uint64_t next_number() {
+uint64_t next_instance_number() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
@@ -118,17 +118,17 @@ class DatasetSource final : public SampleSource {
   DatasetSource(std::string name, int64_t size, std::string version)
       : name_(std::move(name)), size_(size), lasting_(!version.empty()) {
     schema_.open_ended = true;
-    const std::string said = fmt::format("{} {}", name_, size_);
-    version_ = hash128(lasting_ ? fmt::format("{}\nversion {}", said, version) : said);
-    known_as_ = lasting_ ? version_ : hash128(fmt::format("{}\nnumber {}", said, next_number()));
+    const std::string description = fmt::format("{} {}", name_, size_);
+    version_ = hash128(lasting_ ? fmt::format("{}\nversion {}", description, version) : description);
+    identity_ = lasting_ ? version_ : hash128(fmt::format("{}\nnumber {}", description, next_instance_number()));
   }
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return size_; }
   Hash128 version() const override { return version_; }
   std::optional<Identity> identity(int64_t id) const override {
     Hasher hasher;
-    hasher.update_value(known_as_.high);
-    hasher.update_value(known_as_.low);
+    hasher.update_value(identity_.high);
+    hasher.update_value(identity_.low);
     hasher.update_value(id);
     return Identity(hasher.digest(), lasting_);
   }
@@ -144,12 +144,12 @@ class DatasetSource final : public SampleSource {
   const std::string name_;
   const int64_t size_;
   const bool lasting_;
-  Hash128 version_, known_as_;
+  Hash128 version_, identity_;
   Schema schema_;
 };
 
 template <typename T>
-Result<std::shared_ptr<const Source>> shared(Result<std::unique_ptr<T>> opened) {
+Result<std::shared_ptr<const Source>> as_shared_source(Result<std::unique_ptr<T>> opened) {
   if (!opened.ok()) return std::move(opened).status().with_operator("");
   return std::shared_ptr<const Source>(std::move(*opened));
 }
@@ -157,15 +157,15 @@ Result<std::shared_ptr<const Source>> shared(Result<std::unique_ptr<T>> opened) 
 }  // namespace
 
 Result<std::shared_ptr<const Source>> open_images(const OpSpec& source, const OpenSourceOptions& options) {
-  return shared(open_folder(source, options));
+  return as_shared_source(open_image_root(source, options));
 }
 
 Result<std::shared_ptr<const Source>> open_files_step(const OpSpec& source, const OpenSourceOptions& options) {
-  return shared(open_file_names(source, options));
+  return as_shared_source(open_given_files(source, options));
 }
 
 Result<std::shared_ptr<const Source>> open_manifest_step(const OpSpec& source, const OpenSourceOptions& options) {
-  return shared(open_listed(source, options));
+  return as_shared_source(open_manifest_file(source, options));
 }
 
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source, const OpenSourceOptions&) {
@@ -208,7 +208,7 @@ Result<std::shared_ptr<const Source>> open_dataset(const OpSpec& source, const O
 
 Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenSourceOptions& options) {
   if (std::vector<std::string> given = given_classes(source); !given.empty()) return given;
-  FOREBAY_ASSIGN(std::unique_ptr<ImageFolder> folder, open_folder(source, options));
+  FOREBAY_ASSIGN(std::unique_ptr<ImageFolder> folder, open_image_root(source, options));
   return std::vector<std::string>(folder->classes().begin(), folder->classes().end());
 }
 
