@@ -52,7 +52,7 @@ void write_piece(BatchAssembly::Part& part, const CollationPiece& piece) {
 }  // namespace
 
 // Small fields share a piece, and large fields are divided into several.
-void BatchAssembly::cut_up() {
+void BatchAssembly::make_pieces() {
   const uint64_t piece_bytes = std::max(kPieceBytes, nbytes() / kMostPieces);
   uint64_t bytes = 0;  // in the last piece
   pieces_.assign(1, {});

@@ -52,7 +52,7 @@ class BatchAssembly {
 
   /// Divides the work into pieces, once every part has its memory. A piece is large enough to be
   /// worth a task, so small batches have one.
-  void cut_up();
+  void make_pieces();
   size_t pieces() const { return pieces_.size(); }
   /// Copies one piece. Each piece is copied once, by any thread. Returns true to the caller that
   /// copied the last piece: it sees all rows.

@@ -47,7 +47,7 @@ void lay_out_all(BatchAssembly& assembly) {
     part.field = lay_out(part.layout, rows,
                          {Buffer::allocate(part.layout.value_bytes), Buffer::allocate(part.layout.offset_bytes(rows))});
   }
-  assembly.cut_up();
+  assembly.make_pieces();
 }
 
 TEST(BatchAssembly, a_large_batch_is_put_together_by_several_threads_at_once) {

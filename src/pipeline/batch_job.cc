@@ -26,8 +26,8 @@ std::string described(const Value& value, const std::string& name) {
 }  // namespace
 
 BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
-    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()),
-      lists_(plan.outputs.size()) {
+    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), values_(plan.outputs.size()),
+      references_(plan.outputs.size()) {
   const size_t n = step_.rows.size();
   rows_.resize(n);
   std::vector<int64_t> ids = itinerary.indices(step_);
@@ -40,22 +40,22 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
     if (plan.chunks && plan.chunks->gathers_rows) {
-      lists_[i].resize(n);
+      references_[i].resize(n);
     } else {
-      loose_[i].resize(n);
+      values_[i].resize(n);
     }
   }
   if (plan.output_schema.open_ended) extras_.resize(n);
 }
 
-void BatchJob::keep(size_t output, int64_t row, Value value) {
-  if (plan_.packing) cut_out(row, value);
-  loose_[output][static_cast<size_t>(row)] = std::move(value);
+void BatchJob::store(size_t output, int64_t row, Value value) {
+  if (plan_.packing) cut_to_part(row, value);
+  values_[output][static_cast<size_t>(row)] = std::move(value);
 }
 
-void BatchJob::point_to(size_t output, int64_t row, RowBytes bytes) {
-  lists_[output][static_cast<size_t>(row)] =
-      plan_.packing ? piece_of(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
+void BatchJob::set_reference(size_t output, int64_t row, RowBytes bytes) {
+  references_[output][static_cast<size_t>(row)] =
+      plan_.packing ? part_of_sequence(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
 }
 
 bool BatchJob::acquire_slots(BufferPool& pool) {
@@ -70,10 +70,10 @@ bool BatchJob::acquire_slots(BufferPool& pool) {
   return true;
 }
 
-uint64_t BatchJob::loose_bytes(int64_t row) const {
+uint64_t BatchJob::value_bytes(int64_t row) const {
   uint64_t bytes = 0;
   for (size_t i : unsized_) {
-    if (!loose_[i].empty()) bytes += loose_[i][static_cast<size_t>(row)].nbytes();
+    if (!values_[i].empty()) bytes += values_[i][static_cast<size_t>(row)].nbytes();
   }
   if (!extras_.empty()) {
     for (const auto& [name, value] : extras_[static_cast<size_t>(row)]) bytes += value.nbytes();
@@ -81,30 +81,30 @@ uint64_t BatchJob::loose_bytes(int64_t row) const {
   return bytes;
 }
 
-void BatchJob::forget_values(int64_t row) {
+void BatchJob::drop_values(int64_t row) {
   const auto index = static_cast<size_t>(row);
   for (size_t i : unsized_) {
-    if (!lists_[i].empty()) lists_[i][index] = RowBytes();
-    if (!loose_[i].empty()) loose_[i][index] = Value();
+    if (!references_[i].empty()) references_[i][index] = RowBytes();
+    if (!values_[i].empty()) values_[i][index] = Value();
   }
   if (!extras_.empty()) extras_[index].clear();
 }
 
-void BatchJob::forget_all_values() {
-  for (std::vector<RowBytes>& lists : lists_) std::fill(lists.begin(), lists.end(), RowBytes());
-  for (std::vector<Value>& values : loose_) std::generate(values.begin(), values.end(), [] { return Value(); });
+void BatchJob::drop_all_values() {
+  for (std::vector<RowBytes>& lists : references_) std::fill(lists.begin(), lists.end(), RowBytes());
+  for (std::vector<Value>& values : values_) std::generate(values.begin(), values.end(), [] { return Value(); });
   for (Extras& extras : extras_) extras.clear();
 }
 
-void BatchJob::clear_values() {
-  forget_all_values();
+void BatchJob::reset_rows() {
+  drop_all_values();
   for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
-  changed_ = -1;
+  mismatched_row_ = -1;
 }
 
-Status BatchJob::spoiled() const {
+Status BatchJob::delivery_error() const {
   if (!fatal.ok()) return fatal;
   auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   return raised == errors.end() ? Status() : raised->status;
@@ -124,11 +124,12 @@ uint64_t BatchJob::assembly_bytes() const {
   return assembly.nbytes();
 }
 
-std::span<const RowBytes> BatchJob::kept_lists(size_t output, std::vector<RowBytes>& kept) const {
-  if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; })) return lists_[output];
+std::span<const RowBytes> BatchJob::remaining_references(size_t output, std::vector<RowBytes>& kept) const {
+  if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; }))
+    return references_[output];
   kept.clear();
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) kept.push_back(lists_[output][row]);
+    if (!rows_[row].skipped) kept.push_back(references_[output][row]);
   }
   return kept;
 }
@@ -160,7 +161,7 @@ Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& lay
 }
 
 // Moves the rows that were not skipped to the front of every slot.
-void BatchJob::close_up() {
+void BatchJob::compact_slots() {
   int64_t kept = 0;
   for (int64_t row = 0; row < static_cast<int64_t>(rows_.size()); ++row) {
     if (rows_[static_cast<size_t>(row)].skipped) continue;
@@ -171,7 +172,7 @@ void BatchJob::close_up() {
   }
 }
 
-void BatchJob::reckon() {
+void BatchJob::compute_layout() {
   assembly_ = std::make_unique<BatchAssembly>();
   plan_assembly(*assembly_);
 }
@@ -187,7 +188,7 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
     claim_.shrink_to(before);
     return status;
   }
-  assembly_->cut_up();
+  assembly_->make_pieces();
   return {};
 }
 
@@ -199,7 +200,7 @@ Status BatchJob::take_memory(BufferPool& pool, BatchAssembly::Part& part) {
 }
 
 Result<Batch> BatchJob::assemble(BufferPool& pool) {
-  if (!assembly_) reckon();
+  if (!assembly_) compute_layout();
   FOREBAY_RETURN_IF_ERROR(begin_assembly(pool));
   for (size_t piece = 0; piece < pieces(); ++piece) copy_piece(piece);
   return finish_assembly();
@@ -218,7 +219,7 @@ Batch BatchJob::finish_assembly() {
     batch.positions.push_back(step_.rows[i].position);
     batch.padding += step_.rows[i].padding ? 1 : 0;
   }
-  close_up();
+  compact_slots();
   std::vector<BatchAssembly::Part>& parts = assembly_->parts();
   batch.fields.reserve(plan_.outputs.size());
   size_t part = 0;  // fields of unknown shape, in the order of the outputs, then extra fields
@@ -233,19 +234,19 @@ Batch BatchJob::finish_assembly() {
     field.values.dtype = output.field.dtype;
     field.values.shape.push_back(batch.size());
     for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
-    // The slot is cut to the remaining rows, which close_up() has moved to the front.
+    // The slot is cut to the remaining rows, which compact_slots() has moved to the front.
     field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
   for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
-  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_replayed());
+  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
   assembly_.reset();
-  forget_all_values();  // the batch has copied them; they would take their bytes twice
+  drop_all_values();  // the batch has copied them; they would take their bytes twice
   return batch;
 }
 
 // The field is not charged to the budget, since it has one byte for each row.
-BatchField BatchJob::which_are_replayed() const {
+BatchField BatchJob::make_replayed_field() const {
   BatchField field;
   field.name = plan_.rehearsed_field;
   std::vector<uint8_t> old;
@@ -262,16 +263,16 @@ int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 
-Field BatchJob::announced(size_t output) const {
+Field BatchJob::planned_field(size_t output) const {
   Field field = plan_.outputs[output].field;
   if (plan_.outputs[output].may_differ) field.kind = FieldKind::kAny;
   return field;
 }
 
 Result<bool> BatchJob::all_differ(size_t output) const {
-  const std::vector<Value>& kept = loose_[output];
+  const std::vector<Value>& kept = values_[output];
   if (!plan_.outputs[output].may_differ || kept.empty()) return false;
-  // Values of the announced type and shape were written into their slots, not into `loose_`.
+  // Values of the announced type and shape were written into their slots, not into `values_`.
   const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
   for (size_t row = 0; row < rows_.size(); ++row) {
@@ -289,7 +290,7 @@ Result<bool> BatchJob::all_differ(size_t output) const {
   return first && differs(*first);
 }
 
-SampleName BatchJob::name_of_kept(size_t index) const {
+SampleName BatchJob::name_of_remaining(size_t index) const {
   for (const RowJob& row : rows_) {
     if (!row.skipped && index-- == 0) return {row.id, plan_.source->key(row.id)};
   }
@@ -316,25 +317,26 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
 }
 
 Result<BatchAssembly::Part> BatchJob::plan_output(size_t output) const {
-  if (lists_[output].empty()) {
+  if (references_[output].empty()) {
     std::vector<const Value*> values;
     for (size_t row = 0; row < rows_.size(); ++row) {
-      if (!rows_[row].skipped) values.push_back(&loose_[output][row]);
+      if (!rows_[row].skipped) values.push_back(&values_[output][row]);
     }
-    return plan_values(announced(output), values);
+    return plan_values(planned_field(output), values);
   }
   const Field& field = plan_.outputs[output].field;
   BatchAssembly::Part part;
   part.name = field.name;
-  part.rows = kept_lists(output, part.own_rows);
-  FOREBAY_ASSIGN(part.layout, plan_collation(field, part.rows, [this](size_t i) { return name_of_kept(i); }));
+  part.rows = remaining_references(output, part.own_rows);
+  FOREBAY_ASSIGN(part.layout, plan_collation(field, part.rows, [this](size_t i) { return name_of_remaining(i); }));
   return part;
 }
 
 Result<BatchAssembly::Part> BatchJob::plan_values(const Field& field, const std::vector<const Value*>& values) const {
   BatchAssembly::Part part;
   part.name = field.name;
-  FOREBAY_ASSIGN(part.layout, plan_collation(field.name, field, values, [this](size_t i) { return name_of_kept(i); }));
+  FOREBAY_ASSIGN(part.layout,
+                 plan_collation(field.name, field, values, [this](size_t i) { return name_of_remaining(i); }));
   part.own_rows = rows_of(values);
   part.rows = part.own_rows;
   return part;
@@ -366,7 +368,7 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
   // has none.
   for (size_t i = 1; i < rows.size() && rows.front()->empty(); ++i) {
     if (rows[i]->empty()) continue;
-    const SampleName before = name_of_kept(0), here = name_of_kept(i);
+    const SampleName before = name_of_remaining(0), here = name_of_remaining(i);
     return assembly.fail(
         invalid_argument(fmt::format("the user's function gave '{}' here and not for sample {} ('{}') of the same "
                                      "batch; give the same fields for every sample",
@@ -379,7 +381,7 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
     for (const Extras* extras : rows) {
       auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
       if (found == extras->end() || extras->size() != rows.front()->size()) {
-        const SampleName before = name_of_kept(0), here = name_of_kept(values.size());
+        const SampleName before = name_of_remaining(0), here = name_of_remaining(values.size());
         return assembly.fail(
             invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
                                          "the same batch: '{}' is "

@@ -69,38 +69,42 @@ class BatchJob {
 
   /// Stores a value of a field of unknown shape until the batch is assembled. If the plan packs
   /// sequences, only the part of the sequence that belongs to this row is stored.
-  void keep(size_t output, int64_t row, Value value);
-  void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
-  /// Like keep(), for a row of a chunk: records a reference to bytes that stay valid until the
+  void store(size_t output, int64_t row, Value value);
+  void store_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
+  /// Like store(), for a row of a chunk: records a reference to bytes that stay valid until the
   /// batch is assembled. Only for plans with ChunkPlan::gathers_rows.
-  void point_to(size_t output, int64_t row, RowBytes bytes);
-  /// The bytes recorded by point_to(). A caller that copies them elsewhere reports it with
-  /// moved_to().
-  RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
-  void moved_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
+  void set_reference(size_t output, int64_t row, RowBytes bytes);
+  /// The bytes recorded by set_reference(). A caller that copies them elsewhere reports it with
+  /// redirect_reference().
+  RowBytes reference(size_t output, int64_t row) const { return references_[output][static_cast<size_t>(row)]; }
+  void redirect_reference(size_t output, int64_t row, RowBytes bytes) {
+    references_[output][static_cast<size_t>(row)] = bytes;
+  }
   /// Whether the batch has fields of unknown shape. Assembling those takes memory and time.
-  bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
+  bool has_unsized_fields() const { return !unsized_.empty() || !extras_.empty(); }
   /// Whether such fields are stored as one Value per row, and not as references to chunks.
-  bool keeps_loose_values() const { return !extras_.empty() || (keeps_values() && !loose_[unsized_.front()].empty()); }
-  uint64_t loose_bytes(int64_t row) const;
+  bool stores_values_per_row() const {
+    return !extras_.empty() || (has_unsized_fields() && !values_[unsized_.front()].empty());
+  }
+  uint64_t value_bytes(int64_t row) const;
   /// Drops the values and references that are stored for this row.
-  void forget_values(int64_t row);
+  void drop_values(int64_t row);
 
   /// The error that the consumer gets in place of this batch. If it is not OK, the batch is not
   /// assembled.
-  Status spoiled() const;
+  Status delivery_error() const;
 
   /// Resets all row values and errors. The memory of the slots is retained.
-  void clear_values();
+  void reset_rows();
 
-  // Assembly, once all rows are done: reckon() computes the bytes that the fields need, these bytes
-  // are charged, and the rows are copied piece by piece. reckon() and copy_piece() run without the
+  // Assembly, once all rows are done: compute_layout() computes the bytes that the fields need, these bytes
+  // are charged, and the rows are copied piece by piece. compute_layout() and copy_piece() run without the
   // run's lock: the rows and their values then belong to the threads that assemble the batch.
 
   /// Computes the layout of all fields of unknown shape from their values.
-  void reckon();
-  bool reckoned() const { return assembly_ != nullptr; }
-  /// Bytes that assembly takes from the pool. Before reckon() the layout of the rows present is
+  void compute_layout();
+  bool has_layout() const { return assembly_ != nullptr; }
+  /// Bytes that assembly takes from the pool. Before compute_layout() the layout of the rows present is
   /// computed for this, which takes time.
   uint64_t assembly_bytes() const;
   /// Charges `bytes` to the pool's budget. Returns false, and holds nothing, if the budget does not
@@ -127,9 +131,9 @@ class BatchJob {
   Status fatal;                  ///< machine or transient error; the batch cannot be delivered
 
  private:
-  void forget_all_values();
+  void drop_all_values();
   /// The field as the plan describes it, of kind kAny if its values may differ from that.
-  Field announced(size_t output) const;
+  Field planned_field(size_t output) const;
   /// Whether all rows of the output differ in type or shape from the plan's field. It is an error
   /// if only some rows differ.
   Result<bool> all_differ(size_t output) const;
@@ -137,32 +141,32 @@ class BatchJob {
   Result<BatchAssembly::Part> plan_output(size_t output) const;
   Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
   void plan_extras(BatchAssembly& assembly) const;
-  void close_up();
-  BatchField which_are_replayed() const;
+  void compact_slots();
+  BatchField make_replayed_field() const;
   /// The sample of the `index`-th row that was not skipped.
-  SampleName name_of_kept(size_t index) const;
+  SampleName name_of_remaining(size_t index) const;
   Status take_memory(BufferPool& pool, BatchAssembly::Part& part);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
-  std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
+  std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& kept) const;
 
   // For plans that pack sequences:
-  RowBytes piece_of(int64_t row, RowBytes sequence, size_t item);
-  void cut_out(int64_t row, Value& sequence);
+  RowBytes part_of_sequence(int64_t row, RowBytes sequence, size_t item);
+  void cut_to_part(int64_t row, Value& sequence);
   Status plan_blocks(BatchAssembly& assembly) const;
-  Result<DType> sequences(std::vector<RowBytes>& rows) const;
+  Result<DType> collect_sequences(std::vector<RowBytes>& rows) const;
   Batch finish_blocks();
-  Status of_row(Status status, int64_t row) const;
+  Status locate(Status status, int64_t row) const;
 
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;                 // per output; empty if the shape is not known
-  std::vector<std::vector<Value>> loose_;     // per output and row; empty if the shape is known
-  std::vector<std::vector<RowBytes>> lists_;  // the same if rows are gathered from chunks
-  std::vector<size_t> unsized_;               // outputs that have an entry in loose_ or lists_
-  std::vector<Extras> extras_;                // per row
-  std::atomic<int64_t> changed_ = -1;         // a row whose sequence differs from its packed length
+  std::vector<Buffer> slots_;                      // per output; empty if the shape is not known
+  std::vector<std::vector<Value>> values_;         // per output and row; empty if the shape is known
+  std::vector<std::vector<RowBytes>> references_;  // the same if rows are gathered from chunks
+  std::vector<size_t> unsized_;                    // outputs that have an entry in values_ or references_
+  std::vector<Extras> extras_;                     // per row
+  std::atomic<int64_t> mismatched_row_ = -1;       // a row whose sequence differs from its packed length
   bool has_slots_ = false;
   Claim claim_;
   Claim reserved_;  // for assembly; no memory was acquired for it yet

@@ -9,8 +9,8 @@ namespace forebay {
 
 /// Memory that a run claims to decode a chunk.
 struct ChunkNeeds {
-  uint64_t together = 0;  ///< bytes of the packed rows, rounded so that other chunks can reuse them
-  uint64_t apart = 0;     ///< bytes of rows that are not packed
+  uint64_t packed = 0;    ///< bytes of the packed rows, rounded so that other chunks can reuse them
+  uint64_t unpacked = 0;  ///< bytes of rows that are not packed
   uint64_t working = 0;   ///< working memory beyond the thread's own
 };
 

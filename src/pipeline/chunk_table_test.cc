@@ -38,8 +38,8 @@ TEST(ChunkTable, the_block_of_a_position_holds_the_chunk_of_its_row) {
       for (int64_t position = 0; position < at.order->size(); ++position) {
         const ChunkBlockPtr block = at.table->block_at(epoch, position);
         const int64_t id = at.order->id_at(epoch, position);
-        ASSERT_TRUE(block->holds(id));
-        const RowInBlock place = block->place(id);
+        ASSERT_TRUE(block->has_row(id));
+        const RowInBlock place = block->locate(id);
         const int64_t number = block->chunks[place.chunk]->number;
         EXPECT_EQ(at.begins[static_cast<size_t>(number)] + place.row, id);
         EXPECT_LT(place.row, at.rows[static_cast<size_t>(number)]);
@@ -55,7 +55,7 @@ TEST(ChunkTable, a_block_holds_no_row_of_other_chunks) {
   const std::set<int64_t> numbers = numbers_of(*block);
   for (int64_t id = 0; id < at.begins.back(); ++id) {
     const int64_t chunk = std::upper_bound(at.begins.begin(), at.begins.end(), id) - at.begins.begin() - 1;
-    EXPECT_EQ(block->holds(id), numbers.contains(chunk)) << id;
+    EXPECT_EQ(block->has_row(id), numbers.contains(chunk)) << id;
   }
   EXPECT_FALSE(ChunkBlock().holds(0)) << "one without chunks holds nothing";
 }
@@ -132,10 +132,10 @@ TEST(ChunkTable, widened_it_has_the_chunks_of_other_rows_beside_its_own_in_order
   expected.insert({0, 4});
   EXPECT_EQ(numbers_of(*wider), expected);
   EXPECT_TRUE(std::is_sorted(wider->begins.begin(), wider->begins.end()));
-  for (const int64_t id : {0, 1, 2, 12, 14}) EXPECT_TRUE(wider->holds(id)) << id;
+  for (const int64_t id : {0, 1, 2, 12, 14}) EXPECT_TRUE(wider->has_row(id)) << id;
   at.table->add_user(wider);
   at.table->remove_user(wider, freed);
-  for (const auto& chunk : freed) EXPECT_FALSE(block->has(*chunk)) << "its own are the other block's, too";
+  for (const auto& chunk : freed) EXPECT_FALSE(block->has_chunk(*chunk)) << "its own are the other block's, too";
 }
 
 // For any sequence of calls, a chunk is in the table exactly as long as a block that is open or
@@ -185,7 +185,7 @@ TEST(ChunkTable, whatever_is_done_a_chunk_is_there_as_long_as_a_block_wants_it) 
       for (const auto& block : used) ASSERT_TRUE(block->held);
       std::set<Chunk*> once;
       for (const auto& chunk : freed) {
-        ASSERT_EQ(chunk->wanted, 0);
+        ASSERT_EQ(chunk->holders, 0);
         ASSERT_TRUE(once.insert(chunk.get()).second);
       }
     }

@@ -29,7 +29,7 @@ void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
 
 ChunkNeeds ChunkWork::needs(int64_t number, const StoredBytes& bytes, uint64_t more) const {
   const ChunkPlan& plan = *plan_->chunks;
-  const uint64_t stored = bytes.unread() ? bytes.size() : 0;
+  const uint64_t stored = bytes.needs_read() ? bytes.size() : 0;
   ChunkNeeds needs = ChunkMemory(plan).needs(number, stored, bytes.in_cache() && plan.caches_packed());
   needs.working = std::max(needs.working, more);
   return needs;
@@ -50,7 +50,7 @@ ChunkWork::Made ChunkWork::make(int64_t number, StoredBytes& bytes, const Buffer
 Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
                                                          WorkMemory& memory, bool* page_cache_miss) const {
   const ChunkPlan& plan = *plan_->chunks;
-  const bool unread = bytes.unread();
+  const bool unread = bytes.needs_read();
   if (unread) {
     const bool as_it_is = bytes.in_cache() && plan.caches_packed();
     const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 0, as_it_is ? rows : Buffer());

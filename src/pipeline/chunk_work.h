@@ -28,7 +28,7 @@ class ChunkWork {
     bool page_cache_miss = false;  ///< the bytes have to be read asynchronously
   };
   /// Makes the rows of a chunk on a compute thread. Never throws. `rows` is memory of
-  /// ChunkNeeds::together bytes. If the thread reads the stored bytes, it does not keep them.
+  /// ChunkNeeds::packed bytes. If the thread reads the stored bytes, it does not keep them.
   Made make(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const;
 
  private:

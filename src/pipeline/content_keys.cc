@@ -9,7 +9,7 @@ namespace forebay {
 namespace {
 
 /// An entry without content, which only marks its key as present.
-std::shared_ptr<const Columns> made_sign() {
+std::shared_ptr<const Columns> presence_marker() {
   Field field;
   field.name = "made";
   auto columns = std::make_shared<Columns>();
@@ -70,20 +70,20 @@ bool ContentKeys::peers_know(const Identity& entry) const {
 
 // An earlier run or a peer may have made an entry. It can be used once the version of the object is
 // known.
-std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t row) const {
+std::optional<VersionQuery> ContentKeys::version_query(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
   if (!learns_versions() || !versions_->ask(id)) return std::nullopt;
   const Hash128 name = versions_->name(id);
   if (auto other = cache_->find_version(name, id)) {
-    return KeyQuestion{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
-                       [this, id, name](uint64_t, const Buffer& bytes) {
-                         const std::optional<uint64_t> told = cache_->version_of(name, bytes);
-                         if (told) versions_->tell(id, *told);
-                       }};
+    return VersionQuery{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
+                        [this, id, name](uint64_t, const Buffer& bytes) {
+                          const std::optional<uint64_t> version = cache_->version_of(name, bytes);
+                          if (version) versions_->tell(id, *version);
+                        }};
   }
   if (!cache_->has(entry_key(place_, name))) return std::nullopt;
-  return KeyQuestion{*versions_->ask(id),
-                     [this, id](uint64_t version, const Buffer&) { versions_->answered(id, version); }};
+  return VersionQuery{*versions_->ask(id),
+                      [this, id](uint64_t version, const Buffer&) { versions_->answered(id, version); }};
 }
 
 // Marks the name without a version. It tells that an entry of some version exists, so that asking
@@ -91,7 +91,7 @@ std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t 
 void ContentKeys::on_stored(const BatchJob& batch, int64_t row, const Identity& entry) const {
   if (!learns_versions() || !entry.lasting || !cache_->has(entry.hash)) return;
   const Hash128 name = entry_key(place_, versions_->name(id_of(batch, row)));
-  if (!cache_->has(name)) cache_->put(name, made_sign(), 0);
+  if (!cache_->has(name)) cache_->put(name, presence_marker(), 0);
 }
 
 }  // namespace forebay

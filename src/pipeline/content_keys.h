@@ -14,7 +14,7 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity);
 
 /// The keys of a `.cache()`. They follow from the content of a sample's object and the steps before
 /// the cache. Some sources learn the version of an object only by reading it; the key is known
-/// after that. If an entry may exist for such an object, question() asks for its version.
+/// after that. If an entry may exist for such an object, version_query() asks for its version.
 class ContentKeys final : public StageKeys {
  public:
   /// `place`: identity of the steps before. `fetches`: the plan reads objects, which tells their
@@ -29,7 +29,7 @@ class ContentKeys final : public StageKeys {
   std::optional<Hash128> flight(const BatchJob& batch, int64_t row) const override;
   bool peers_know(const Identity& entry) const override;
   bool learns_versions() const override { return versions_ != nullptr && fetches_; }
-  std::optional<KeyQuestion> question(const BatchJob& batch, int64_t row) const override;
+  std::optional<VersionQuery> version_query(const BatchJob& batch, int64_t row) const override;
   void on_stored(const BatchJob& batch, int64_t row, const Identity& entry) const override;
 
  private:

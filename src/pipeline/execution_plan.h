@@ -38,9 +38,9 @@ struct ForeignStage {
   std::string name;
   size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
-  bool merge = false;           ///< the answer is added to the record; otherwise it replaces it
-  bool takes_all = false;       ///< the function also gets the extra fields of earlier user code
-  bool forgets_extras = false;  ///< a choice of fields before this stage drops these extra fields
+  bool merge = false;         ///< the answer is added to the record; otherwise it replaces it
+  bool takes_all = false;     ///< the function also gets the extra fields of earlier user code
+  bool drops_extras = false;  ///< a choice of fields before this stage drops these extra fields
   /// Pairs of field names. If the answer lacks the first field, the second is taken in its place.
   std::vector<std::pair<std::string, std::string>> substitutes;
   /// Names that later steps give to fields of their own, each with the name of that step. An answer

@@ -54,20 +54,20 @@ FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<s
   }
 }
 
-Status FieldForms::settle(Batch& batch) {
+Status FieldForms::unify(Batch& batch) {
   if (batch.size() == 0) {
     add_empty(batch);
     return {};
   }
   for (BatchField& field : batch.fields) {
-    if (!by_user(field.name)) continue;
-    FOREBAY_RETURN_IF_ERROR(settle_rows(field, batch.size()));
+    if (!is_made_by_user_code(field.name)) continue;
+    FOREBAY_RETURN_IF_ERROR(unify_rows(field, batch.size()));
     forms_.try_emplace(field.name, Form{field.kind, field.values.dtype, without_first(field.values.shape)});
   }
   return {};
 }
 
-Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
+Status FieldForms::unify_rows(BatchField& field, int64_t rows) {
   const bool row =
       field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
   const bool ragged = field.kind == BatchField::Kind::kRagged;

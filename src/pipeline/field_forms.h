@@ -27,7 +27,7 @@ class FieldForms {
 
   /// Converts the batch's fields to their form. InvalidArgument if a field would have to change its
   /// form.
-  Status settle(Batch& batch);
+  Status unify(Batch& batch);
 
  private:
   struct Form {
@@ -35,8 +35,8 @@ class FieldForms {
     DType dtype = DType::kUint8;
     Shape row;
   };
-  bool by_user(const std::string& name) const { return !known_.contains(name); }
-  Status settle_rows(BatchField& field, int64_t rows);
+  bool is_made_by_user_code(const std::string& name) const { return !known_.contains(name); }
+  Status unify_rows(BatchField& field, int64_t rows);
   void add_empty(Batch& batch) const;
 
   const int64_t batch_size_;

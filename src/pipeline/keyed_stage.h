@@ -20,7 +20,7 @@ class BatchJob;
 using Extras = std::vector<std::pair<std::string, Value>>;
 
 /// A read that tells the version of a row's object. Some entries have a key only once it is known.
-struct KeyQuestion {
+struct VersionQuery {
   SampleSource::Fetch fetch;
   /// Called with the bytes that were read, and with the version that the store gave (0 if none).
   std::function<void(uint64_t version, const Buffer& bytes)> answered;
@@ -44,7 +44,7 @@ class StageKeys {
   /// Whether store_key() needs the version of the object that is read.
   virtual bool learns_versions() const { return false; }
   /// If find() knows no key: a read that tells it.
-  virtual std::optional<KeyQuestion> question(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
+  virtual std::optional<VersionQuery> version_query(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
   /// Called after the row's result was stored under that key.
   virtual void on_stored(const BatchJob&, int64_t /*row*/, const Identity&) const {}
   /// Called once for each row that has passed the stage because no entry was found.
@@ -72,7 +72,7 @@ struct KeyedStage {
   /// For each field of the schema, whether it is in the entry. A field in neither list is not
   /// needed.
   std::vector<bool> in_entry;
-  bool forgets_extras = false;  ///< a choice of fields before this stage drops the extra fields
+  bool drops_extras = false;    ///< a choice of fields before this stage drops the extra fields
   bool marks_replayed = false;  ///< adds a field that tells whether the sample is replayed
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 

@@ -25,7 +25,7 @@ struct RunShape {
 
 /// Bytes of the `count` largest of some sizes, which are sorted in descending order: the worst case
 /// for as many in memory together.
-ByteCount together(const std::vector<uint64_t>& largest_first, int64_t count);
+ByteCount sum_of_largest(const std::vector<uint64_t>& largest_first, int64_t count);
 
 /// Bytes that a run needs to make its oldest batch, by purpose.
 struct MemoryNeeds {
@@ -76,13 +76,13 @@ class MemoryModel {
   // Bytes of values of unknown shape: of each chunk or sample.
   struct Values {
     std::vector<uint64_t> each;
-    int64_t samples;   // that have them
-    int64_t may_meet;  // number of chunks or samples that may meet in a batch
+    int64_t samples;       // that have them
+    int64_t max_in_batch;  // number of chunks or samples that may meet in a batch
   };
   void add_unsized(const Field& field);
   MemoryNeeds needs(Estimate estimate) const;
-  Values look_at_chunks(Estimate estimate, MemoryNeeds& needs) const;
-  Values look_at_samples(Estimate estimate, MemoryNeeds& needs) const;
+  Values estimate_chunks(Estimate estimate, MemoryNeeds& needs) const;
+  Values estimate_samples(Estimate estimate, MemoryNeeds& needs) const;
   ByteCount values(Estimate estimate, Values found) const;
   ByteCount with_copies(ByteCount values, uint64_t rows, bool referred) const;
   ByteCount padding(ByteCount longest_row) const;

@@ -126,7 +126,7 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   }
   for (size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].fixed_shape()) continue;
-    apart_.push_back({i, packed_schema_.size()});
+    unpacked_.push_back({i, packed_schema_.size()});
     packed_schema_.push_back(schema[i]);
   }
 }
@@ -162,7 +162,7 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
     put_together(columns, memory.data());
   }
-  for (const Apart& apart : apart_) packed.values.push_back(columns.values[apart.field]);
+  for (const UnpackedField& unpacked : unpacked_) packed.values.push_back(columns.values[unpacked.field]);
   return packed;
 }
 
@@ -174,7 +174,7 @@ Record PackedRows::row(const Columns& packed, int64_t row) const {
     record[part.field] =
         Value::of({field.dtype, field.shape, values.front().tensor.buffer.slice(part.offset, part.bytes)});
   }
-  for (const Apart& apart : apart_) record[apart.field] = std::move(values[apart.column]);
+  for (const UnpackedField& unpacked : unpacked_) record[unpacked.field] = std::move(values[unpacked.column]);
   return record;
 }
 

@@ -42,10 +42,10 @@ class PackedRows {
   };
   const std::vector<Part>& parts() const { return parts_; }
   /// Another field: its index in the constructor's schema and in the packed one.
-  struct Apart {
+  struct UnpackedField {
     size_t field = 0, column = 0;
   };
-  const std::vector<Apart>& apart() const { return apart_; }
+  const std::vector<UnpackedField>& unpacked() const { return unpacked_; }
 
   /// One row of packed columns as a record of the constructor's schema. It shares their memory.
   Record row(const Columns& packed, int64_t row) const;
@@ -55,7 +55,7 @@ class PackedRows {
 
   Schema schema_, packed_schema_;
   std::vector<Part> parts_;
-  std::vector<Apart> apart_;
+  std::vector<UnpackedField> unpacked_;
   size_t stride_ = 0;
   bool padded_ = false;
 };

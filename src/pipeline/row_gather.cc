@@ -15,7 +15,7 @@ Status chunk_row_status(const Chunk& chunk, int64_t row) {
 RowResult RowGather::run(WorkMemory& memory) && {
   const int64_t begun = thread_cpu_ns();
   locate();
-  if (!result_.elsewhere.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kElsewhere;
+  if (!result_.missing_ids.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kNeedsChunks;
   if (result_.verdict != Verdict::kDone) return std::move(result_);
   copy_packed();
   point_to_lists();
@@ -37,7 +37,7 @@ void RowGather::locate() {
   places_.reserve(static_cast<size_t>(count()));
   if (!block.has_bad_rows()) {
     for (int64_t i = rows_.begin; i < rows_.end; ++i)
-      places_.push_back(block.place(batch_.rows()[static_cast<size_t>(at_.row(i))].id));
+      places_.push_back(block.locate(batch_.rows()[static_cast<size_t>(at_.row(i))].id));
     if (!at_.rows_by_block.empty())
       numbers_.assign(at_.rows_by_block.begin() + rows_.begin, at_.rows_by_block.begin() + rows_.end);
     return;
@@ -58,18 +58,18 @@ void RowGather::locate() {
 std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
-    if (job.attempt > 0 && !at_.block->holds(job.id)) {
-      result_.elsewhere.push_back(job.id);
+    if (job.attempt > 0 && !at_.block->has_row(job.id)) {
+      result_.missing_ids.push_back(job.id);
       return std::nullopt;
     }
-    const RowInBlock place = at_.block->place(job.id);
+    const RowInBlock place = at_.block->locate(job.id);
     Status status = chunk_row_status(*at_.block->chunks[place.chunk], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
-    result_.unread = status.code() == Code::kUnavailable;
+    result_.storage_unavailable = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
     // The loop goes on with the replacement.
-    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;
+    if (result_.verdict == Verdict::kLookUpAgain) result_.verdict = Verdict::kDone;
     if (job.attempt == attempt) break;
   }
   return std::nullopt;
@@ -101,12 +101,12 @@ void RowGather::point_to_lists() {
     const int64_t* ends;
   };
   std::vector<Lists> lists;
-  for (const PackedRows::Apart& apart : packed.apart()) {
-    const Field& field = packed.schema()[apart.column];
+  for (const PackedRows::UnpackedField& unpacked : packed.unpacked()) {
+    const Field& field = packed.schema()[unpacked.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
     lists.clear();
     for (const auto& chunk : at_.block->chunks) {
-      const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[apart.column] : nullptr;
+      const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[unpacked.column] : nullptr;
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -116,7 +116,7 @@ void RowGather::point_to_lists() {
       const int64_t row = numbers_.empty() ? rows_.begin + static_cast<int64_t>(i) : numbers_[i];
       const auto [values, ends] = lists[place.chunk];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
-      batch_.point_to(apart.field, row, {values + begin * size, (end - begin) * size});
+      batch_.set_reference(unpacked.field, row, {values + begin * size, (end - begin) * size});
     }
   }
 }
@@ -125,19 +125,19 @@ void RowGather::point_to_lists() {
 Status RowGather::copy_lists(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {
-    for (const PackedRows::Apart& apart : plan_.chunks->packed.apart()) {
-      for (int64_t i = rows_.begin; i < rows_.end; ++i) visit(apart.field, at_.row(i));
+    for (const PackedRows::UnpackedField& unpacked : plan_.chunks->packed.unpacked()) {
+      for (int64_t i = rows_.begin; i < rows_.end; ++i) visit(unpacked.field, at_.row(i));
     }
   };
-  each([&](size_t output, int64_t row) { bytes += batch_.pointed_to(output, row).size(); });
+  each([&](size_t output, int64_t row) { bytes += batch_.reference(output, row).size(); });
   if (bytes == 0) return {};
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
   result_.copied = Buffer::allocate(bytes);
   uint8_t* to = result_.copied.data();
   each([&](size_t output, int64_t row) {
-    const RowBytes from = batch_.pointed_to(output, row);
+    const RowBytes from = batch_.reference(output, row);
     if (!from.empty()) std::memcpy(to, from.data(), from.size());
-    batch_.moved_to(output, row, {to, from.size()});
+    batch_.redirect_reference(output, row, {to, from.size()});
     to += from.size();
   });
   return {};

@@ -15,27 +15,27 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   input.bytes = StoredBytes();
   input.bytes.looked_up = true;
   RowEntry& entry = input.entry;
-  entry.wanted.reset();
+  entry.missing.reset();
   entry.version.reset();
   entry.answered = nullptr;
-  std::optional<KeyQuestion> question;
+  std::optional<VersionQuery> question;
   bool learns = false;
   for (const size_t at : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(at);
     if (!stage.cache) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
     const bool is_here = key && stage.cache->has(key->hash);
-    if (!entry.wanted && stage.flights) {
+    if (!entry.missing && stage.flights) {
       if (const auto flight = stage.keys->flight(batch, input.begin))
-        entry.wanted = RowEntry::Wanted{at, *flight, stage.flights};
+        entry.missing = RowEntry::MissingEntry{at, *flight, stage.flights};
     }
-    if (!entry.is_free() && entry.wanted->stage == at && !is_here) {
+    if (!entry.may_proceed() && entry.missing->stage == at && !is_here) {
       input.bytes.looked_up = false;
       return;
     }
     if (key && find_in(at, *key, input, batch)) return;
     learns |= stage.keys->learns_versions();
-    if (!key && !question) question = stage.keys->question(batch, input.begin);
+    if (!key && !question) question = stage.keys->version_query(batch, input.begin);
   }
   if (learns) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
   if (!question) return;
@@ -50,8 +50,8 @@ bool RowWork::find_in(size_t at, const Identity& key, RowInput& input, const Bat
   if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, at)) return false;
   // A peer's entry has to be transferred, and this process asks for it once.
   const bool comes_here = !bytes.is_hit() && bytes.store->remote();
-  std::optional<RowEntry::Wanted>& wanted = input.entry.wanted;
-  if (!comes_here && wanted && wanted->stage == at) wanted.reset();
+  std::optional<RowEntry::MissingEntry>& missing = input.entry.missing;
+  if (!comes_here && missing && missing->stage == at) missing.reset();
   return true;
 }
 
@@ -78,7 +78,7 @@ uint64_t RowWork::arrivals() const {
 }
 
 bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) const {
-  const KeyedStage& stage = plan_->keyed_stage(input.entry.wanted->stage);
+  const KeyedStage& stage = plan_->keyed_stage(input.entry.missing->stage);
   const std::optional<Identity> key = stage.keys->find(batch, input.begin);
   return key && !stage.cache->has(key->hash);
 }
@@ -102,7 +102,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   if (!bytes.in_cache()) request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
   if (!request.expected_size && !request.range && !asks)
-    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.found_bytes);
+    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.observed_bytes);
 }
 
 // Opens an entry that was read from disk or a peer. Returns false if it is damaged: the cache has
@@ -129,15 +129,15 @@ Status RowWork::store_row(size_t at, RowInput& input, const BatchJob& batch, int
     stage.keys->on_stored(batch, row, *key);
   }
   // This notifies waiting tasks. No lock is held here.
-  if (input.entry.wanted && input.entry.wanted->stage == at) input.entry.making.reset();
+  if (input.entry.missing && input.entry.missing->stage == at) input.entry.flight.reset();
   return {};
 }
 
-void RowWork::note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const {
+void RowWork::report_computed(const RowInput& input, const BatchJob& batch, const RowResult& result) const {
   if (result.verdict != Verdict::kDone && result.verdict != Verdict::kForeign) return;
   for (const size_t at : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(at);
-    if (stage.cache && at >= result.began && at < result.reached) stage.keys->made(batch, input.begin);
+    if (stage.cache && at >= result.first_stage && at < result.end_stage) stage.keys->made(batch, input.begin);
   }
 }
 

@@ -105,19 +105,20 @@ RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<cons
   }
 }
 
-RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const {
   RowResult failed;
   try {
     if (plan_->chunks && plan_->chunks->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
-    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
+    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, placement, memory);
     // A second pass row by row finds the bad row and applies the policy to it.
-    if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
+    if (plan_->gathers_only() && is_data_error(result.fatal.code()))
+      result = run_stages(input, batch, placement, memory);
     // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
     }
-    note_made(input, batch, result);
+    report_computed(input, batch, result);
     return result;
   } catch (const std::bad_alloc&) {
     failed.fatal = system_lacks_memory();
@@ -149,39 +150,41 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
   return result;
 }
 
-RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement,
+                              WorkMemory& memory) const {
   RowResult result;
   for (int64_t row = input.begin; row < input.end; ++row) {
     // A row may have been found bad before a later row asked for more memory.
     if (batch.rows()[static_cast<size_t>(row)].skipped) continue;
-    if (!run_sample(input, batch, at, row, memory, result)) break;
+    if (!run_sample(input, batch, placement, row, memory, result)) break;
   }
   return result;
 }
 
 // Whether the row can be processed: the chunk of its sample is in the block, or the object or the
 // cache entry is in memory.
-bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row,
+bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
                         RowResult& result) const {
   const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
-  if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
-    result.elsewhere.push_back(sample.id);
-    result.verdict = Verdict::kElsewhere;
+  if (placement.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() &&
+      !placement.block->has_row(sample.id)) {
+    result.missing_ids.push_back(sample.id);
+    result.verdict = Verdict::kNeedsChunks;
     return false;
   }
   if (!read(input, batch, result)) return false;
   if (open_entry(input)) return true;
-  result.verdict = Verdict::kAgain;
+  result.verdict = Verdict::kLookUpAgain;
   return false;
 }
 
 // Runs a row, or the replacements of its sample as long as these are at hand. Returns false if the
 // task cannot continue now.
-bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
-                         RowResult& result) const {
-  while (has_bytes(input, batch, at, row, result)) {
+bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                         WorkMemory& memory, RowResult& result) const {
+  while (has_bytes(input, batch, placement, row, result)) {
     const uint64_t before = memory.reserved();
-    Status status = run_row(input, batch, at, row, memory, result);
+    Status status = run_row(input, batch, placement, row, memory, result);
     if (asks_for_more(status, memory)) {
       result.needs_bytes = status.bytes_needed();
       result.verdict = Verdict::kNeedsBytes;
@@ -192,10 +195,10 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& a
         !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
-    if (result.verdict != Verdict::kAgain || !at_hand) {
+    if (result.verdict != Verdict::kLookUpAgain || !at_hand) {
       // Memory of intermediate values is free again. Only values that wait for the batch still
       // count.
-      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
+      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.value_bytes(row)));
       return true;
     }
     result.verdict = Verdict::kDone;
@@ -210,17 +213,17 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   StoredBytes& bytes = input.bytes;
   if (const auto& answered = input.entry.answered; answered && bytes.in_memory) {
     answered(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
-    result.verdict = Verdict::kAgain;
+    result.verdict = Verdict::kLookUpAgain;
     return false;
   }
-  if (bytes.is_hit() || !bytes.unread() || input.stage > 0) return true;
+  if (bytes.is_hit() || !bytes.needs_read() || input.stage > 0) return true;
   const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
     result.verdict = Verdict::kPageCacheMiss;
     return false;
   }
   if (!read->ok()) {
-    result.unread = read->code() == Code::kUnavailable;
+    result.storage_unavailable = read->code() == Code::kUnavailable;
     fail(batch, input.begin, *read, result);
     return false;
   }
@@ -230,32 +233,32 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
 
 // Runs a row from the source, or from where user code left off, into the batch or up to the next
 // user code.
-Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
-                        RowResult& result) const {
+Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                        WorkMemory& memory, RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
   if (input.stage == 0 && !input.bytes.is_hit()) look_again(input, batch);
-  Result<Record> begun = begin_row(input, at, id);
+  Result<Record> begun = begin_row(input, placement, id);
   // The error of a chunk may have been found before the batch was due.
-  result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
+  result.storage_unavailable = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
   if (input.bytes.is_hit() && input.stage == 0) {
     stage = input.bytes.entry->stage + 1;
     if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(mark_of(batch, row));
   }
-  result.began = result.reached = stage;
+  result.first_stage = result.end_stage = stage;
   for (; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       input.record = std::move(record);
-      input.stage = result.reached = stage;
+      input.stage = result.end_stage = stage;
       result.verdict = Verdict::kForeign;
       return {};
     }
     if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
-      if (keyed->forgets_extras) input.extras.clear();
+      if (keyed->drops_extras) input.extras.clear();
       FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
       if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
       continue;
@@ -263,10 +266,10 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     const SampleContext context{batch.key(row, stage), &memory};
     FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
-  result.reached = stage;
+  result.end_stage = stage;
   FOREBAY_RETURN_IF_ERROR(check_packed_alone(input.extras));
-  FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
-  if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
+  FOREBAY_RETURN_IF_ERROR(write_row(batch, placement, row, record, memory));
+  if (plan_->output_schema.open_ended) batch.store_extras(row, std::move(input.extras));
   return {};
 }
 
@@ -275,14 +278,14 @@ Status RowWork::check_packed_alone(const Extras& extras) const {
   if (plan_->packed_field.empty()) return {};
   std::vector<std::string> lost;
   for (const auto& [name, value] : extras) {
-    if (!may_be_lost(name, value.kind)) lost.push_back(name);
+    if (!is_droppable(name, value.kind)) lost.push_back(name);
   }
   if (lost.empty()) return {};
-  const Problem problem = lost_beside_blocks(plan_->packed_field, lost);
+  const Problem problem = dropped_fields_problem(plan_->packed_field, lost);
   return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 
-Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64_t id) const {
+Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& placement, int64_t id) const {
   Record record;
   if (input.stage > 0) {
     // Operators change the record, and a row that needs more memory runs again from here, so the
@@ -295,8 +298,8 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     const KeyedStage& stage = plan_->keyed_stage(entry.stage);
     FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
   } else if (plan_->chunks) {
-    const RowInBlock place = at.block->place(id);
-    const Chunk& chunk = *at.block->chunks[place.chunk];
+    const RowInBlock place = placement.block->locate(id);
+    const Chunk& chunk = *placement.block->chunks[place.chunk];
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
@@ -305,7 +308,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
   return record;
 }
 
-Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record,
+Status RowWork::write_row(BatchJob& batch, const RowPlacement& placement, int64_t row, Record& record,
                           WorkMemory& memory) const {
   const uint64_t read = bytes_of(record);
   uint64_t bytes = 0;
@@ -315,8 +318,8 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
     if (!output.row_bytes) {
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
       bytes += value.nbytes();
-      if (at.outlasts_chunks) own_memory(value);
-      batch.keep(i, row, std::move(value));
+      if (placement.outlasts_chunks) own_memory(value);
+      batch.store(i, row, std::move(value));
       continue;
     }
     if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
@@ -324,7 +327,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
       if (output.may_differ && value.kind != FieldKind::kAny) {
         FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
         bytes += value.nbytes();
-        batch.keep(i, row, std::move(value));
+        batch.store(i, row, std::move(value));
         continue;
       }
       return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
@@ -339,7 +342,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
 
 void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
-  batch.forget_values(row);
+  batch.drop_values(row);
   status = locate(std::move(status), job.id);
   if (!is_data_error(status.code())) {
     result.fatal = std::move(status);
@@ -363,7 +366,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
       ++job.attempt;
       job.id =
           plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
-      result.verdict = Verdict::kAgain;
+      result.verdict = Verdict::kLookUpAgain;
       break;
   }
   result.errors.push_back(std::move(error));

@@ -19,9 +19,9 @@ Field any_field(const std::string& name, bool ragged = false) {
 }
 
 /// Follows the fields from the step that made them through the later steps.
-class Follower {
+class FieldFollower {
  public:
-  Follower(Schema& made, bool any_may_come_back)
+  FieldFollower(Schema& made, bool any_may_come_back)
       : made_(made), now_(made), open_(made.open_ended), retypes_(any_may_come_back) {
     for (const Field& field : made) origin_[field.name] = field.name;
   }
@@ -37,8 +37,8 @@ class Follower {
     }
     if (def.role == OpRole::kChoice) open_ = false;
     follow_names(def.role, use);
-    std::vector<Problem> told_elsewhere;
-    if (def.infer) def.infer(op, now_, told_elsewhere);
+    std::vector<Problem> reported_elsewhere;
+    if (def.infer) def.infer(op, now_, reported_elsewhere);
   }
 
  private:
@@ -93,7 +93,7 @@ class Follower {
 }  // namespace
 
 void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const Catalog& catalog, Schema& schema) {
-  Follower follower(schema, made_by > 0);
+  FieldFollower follower(schema, made_by > 0);
   for (size_t i = made_by + 1; i < steps.size(); ++i) {
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;

@@ -180,8 +180,8 @@ class Compiler {
   // no longer exist.
   void forget_unnamed() {
     if (!std::exchange(chosen_, false)) return;
-    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
-    if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->forgets_extras = true;
+    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->drops_extras = true;
+    if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->drops_extras = true;
   }
 
   // Whether the renaming had a pair for this name. The reduced step has only the pairs that are

@@ -16,7 +16,7 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
   for (RowTask& task : batch.tasks) {
     core_.row_work.look_up(task, batch.job);
-    if (!task.bytes.in_cache()) use(batch, task);
+    if (!task.bytes.in_cache()) add_user(batch, task);
   }
 }
 
@@ -46,7 +46,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
       auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
       if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
       // The lane has moved on within the batch, so its older block is not needed until the end.
-      batch.straddles |= known != kNone;
+      batch.crosses_blocks |= known != kNone;
       known = static_cast<uint32_t>(at - batch.blocks.begin());
       in_lane[static_cast<size_t>(position % lanes)] = known;
     }
@@ -83,7 +83,7 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
   }
 }
 
-void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::add_user(const WindowBatch& batch, RowTask& task) const {
   if (chunks_ == nullptr) return;
   unpin(batch, task);
   if (!std::exchange(task.uses, true)) chunks_->table().add_user(batch.block_of(task));
@@ -91,8 +91,8 @@ void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
   if (chunks_ == nullptr || task.bytes.in_cache()) return;
-  use(batch, task);
-  task.pins = task.reads_block = true;
+  add_user(batch, task);
+  task.pins = task.counts_as_reader = true;
   for (const auto& chunk : batch.block_of(task)->chunks) {
     ++chunk->pins;
     ++chunk->readers;
@@ -100,7 +100,7 @@ void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
 }
 
 void BlockUses::done_reading(const WindowBatch& batch, RowTask& task) {
-  if (!std::exchange(task.reads_block, false)) return;
+  if (!std::exchange(task.counts_as_reader, false)) return;
   for (const auto& chunk : batch.block_of(task)->chunks) --chunk->readers;
 }
 
@@ -109,15 +109,15 @@ void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {
   for (const auto& chunk : batch.block_of(task)->chunks) --chunk->pins;
 }
 
-void BlockUses::leave(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::release(const WindowBatch& batch, RowTask& task) const {
   unpin(batch, task);
   if (std::exchange(task.uses, false)) chunks_->remove_user(batch.block_of(task));
 }
 
-void BlockUses::leave_all(WindowBatch& batch) const {
+void BlockUses::release_all(WindowBatch& batch) const {
   if (chunks_ == nullptr) return;
   for (RowTask& task : batch.tasks) {
-    if (!task.is<RowTask::Running>()) leave(batch, task);
+    if (!task.is<RowTask::Running>()) release(batch, task);
   }
 }
 
@@ -125,7 +125,7 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
   const ChunkBlockPtr wider = chunks_->table().widened(*batch.block_of(task), ids);
   // Added before the narrower block is released, so that shared chunks stay.
   chunks_->table().add_user(wider);
-  leave(batch, task);
+  release(batch, task);
   task.wider = wider;
   task.uses = true;
 }
@@ -143,13 +143,13 @@ void BlockUses::look_again(WindowBatch& batch) const {
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
     if (!core_.row_work.look_again(task, batch.job)) continue;
     task.bytes.looked_up = true;
-    leave(batch, task);
+    release(batch, task);
   }
 }
 
-void BlockUses::forget_wider(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::undo_widen(const WindowBatch& batch, RowTask& task) const {
   if (!task.wider) return;
-  leave(batch, task);
+  release(batch, task);
   task.wider.reset();
 }
 

@@ -23,7 +23,7 @@ namespace forebay {
 class Chunks final : private ElementReads {
  public:
   /// Describes for whom a block is requested.
-  struct Asker {
+  struct BlockRequest {
     uint64_t order = 0;                 ///< order on the compute threads
     bool ahead = false;                 ///< for later batches; memory that the window needs is not taken
     MemoryReclaimer* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
@@ -35,7 +35,7 @@ class Chunks final : private ElementReads {
   ChunkTable& table() { return table_; }
   /// Starts the next step of each chunk of the block, as far as resources allow. Returns false if
   /// memory is lacking; younger elements must not take any then.
-  bool move_on(const ChunkBlock& block, const Asker& asker, Actions& actions);
+  bool advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions);
   /// No row before this place will be planned. Frees the chunks that nobody needs any more.
   void close_before(const Cursor& place);
   /// Removes one user of the block. Frees the chunks that nobody needs any more.
@@ -58,12 +58,12 @@ class Chunks final : private ElementReads {
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 
  private:
-  Step start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
-  Step begin_fetching(Chunk& chunk, const Asker& asker);
-  Step decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
-  std::optional<Step> others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker);
-  std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
-  bool get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const;
+  Step start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  Step begin_fetching(Chunk& chunk, const BlockRequest& request);
+  Step decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  std::optional<Step> adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request);
+  std::optional<Claim> claim(Use use, uint64_t bytes, const BlockRequest& request) const;
+  bool acquire_memory(Chunk::Running& running, uint64_t bytes, const BlockRequest& request) const;
   bool has_slot(const StoredBytes& bytes) {
     return bytes.store == nullptr || core_.fetcher.queue(*bytes.store).has_slot();
   }

@@ -5,17 +5,17 @@
 
 #include "pipeline/run/row_tasks_call.h"
 
-// Allocation of memory, threads and requests to tasks. row_tasks_back.cc has the processing of
+// Allocation of memory, threads and requests to tasks. row_tasks_results.cc has the processing of
 // results.
 
 namespace forebay {
 
 Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead) {
-  if (!may_make(batch, task) || (ahead && task.bytes.is_hit())) return Step::kMoved;
+  if (!claim_entry(batch, task) || (ahead && task.bytes.is_hit())) return Step::kMoved;
   const Step step = ahead ? begin_ahead(batch, task, actions) : begin(batch, task, actions);
   // A task that could not start must not keep others waiting, so its flight ends.
   if (step != Step::kMoved)
-    core_.end(task.entry.making);
+    core_.end_flight(task.entry.flight);
   else if (task.is<RowTask::Read>())
     pause_flight(task);
   return step;
@@ -26,7 +26,7 @@ Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& action
   const bool fetches = plan.fetches || (task.bytes.in_cache() && task.entry_needs_read);
   if (fetches && !task.bytes.is_hit()) return start_fetching(batch, task, actions);
   if (!plan.starts_with_user_code() || task.bytes.in_cache()) {
-    task.at = RowTask::Read{};
+    task.state = RowTask::Read{};
     return Step::kMoved;
   }
   // Results of user code are charged when they arrive, even beyond the budget. If the memory is
@@ -55,7 +55,7 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   // The batch's memory comes first: a fetched row without a destination would have to be fetched
   // again.
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
-  if (!bytes.in_memory && !is_front(batches_, *batch) && !core_.memory.leaves_last_step(bytes.size()))
+  if (!bytes.in_memory && !is_front(batches_, *batch) && !core_.memory.leaves_assembly_room(bytes.size()))
     return Step::kNoBytes;
   TaskReclaimer others(reclaimer_, task);
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, bytes.size(), &others);
@@ -69,12 +69,12 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
   TaskReclaimer others(reclaimer_, task);
   std::optional<Claim> working = Claim();
-  if (task.needs > 0) working = core_.memory.take(Use::kWorking, task.needs, &others);
+  if (task.working_needed > 0) working = core_.memory.take(Use::kWorking, task.working_needed, &others);
   if (!working) return Step::kNoBytes;
-  task.needs = 0;
+  task.working_needed = 0;
   uses_.pin(*batch, task);
-  task.at = RowTask::Running{std::move(*working)};
-  if (task.entry.making) task.entry.making->resume();
+  task.state = RowTask::Running{std::move(*working)};
+  if (task.entry.flight) task.entry.flight->resume();
   ++batch->running;
   const size_t index = batch->index_of(task);
   const uint64_t unread = task.bytes.in_memory || task.stage > 0 ? 0 : kAboutUnread;
@@ -103,7 +103,7 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   if (!queue.has_slot()) return Step::kNoSlot;
   // No memory is reclaimed for reads ahead.
   const uint64_t size = bytes.size();
-  if (!core_.memory.may_fetch_ahead(size) || !core_.memory.leaves_last_step(size)) return Step::kNoBytes;
+  if (!core_.memory.may_fetch_ahead(size) || !core_.memory.leaves_assembly_room(size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, size);
   if (!claim) return Step::kNoBytes;
   // If all tasks are read ahead, only this try can find that the page cache has the data by now.
@@ -124,7 +124,7 @@ bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
 void RowTasks::read(RowTask& task, Claim claim, bool at_hand, Actions& actions) {
   if (at_hand) {
     task.bytes.claim = std::move(claim);
-    task.at = RowTask::Read{};
+    task.state = RowTask::Read{};
   } else {
     begin_reading(task, std::move(claim));
     send({task.batch->shared_from_this(), &task}, task.batch->order(task.batch->index_of(task)), actions);
@@ -135,8 +135,8 @@ void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
   const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
   const size_t index = batch->index_of(task);
   auto call = std::make_shared<Call>(*this, batch, index, next_ticket(), stage, foreign_input(stage, task));
-  task.at = RowTask::WithUser{call->ticket};
-  if (task.entry.making) task.entry.making->resume();
+  task.state = RowTask::InUserCode{call->ticket};
+  if (task.entry.flight) task.entry.flight->resume();
   core_.calls.put(batch->order(index), std::move(call));
 }
 

@@ -22,7 +22,7 @@ class RowTasks final : private ElementReads {
         batches_(batches) {}
 
   /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs
-  /// no asynchronous read), WithUser, or Awaiting. `ahead`: it is only read, if it has to be.
+  /// no asynchronous read), InUserCode, or Awaiting. `ahead`: it is only read, if it has to be.
   Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead = false);
   /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a
   /// flight depends on the resources of another loader, for which the oldest task must not wait.
@@ -36,9 +36,9 @@ class RowTasks final : private ElementReads {
  private:
   class Call;
 
-  bool may_make(const WindowBatchPtr& batch, RowTask& task);
-  bool await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
-  bool make_without_right(const WindowBatchPtr& batch, RowTask& task) const;
+  bool claim_entry(const WindowBatchPtr& batch, RowTask& task);
+  bool await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
+  bool bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const;
   void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
   void pause_flight(RowTask& task) const;
   Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
@@ -56,10 +56,10 @@ class RowTasks final : private ElementReads {
   void on_error(Element& element, Status status, Actions& actions) override;
   void on_answer(const Call& call, Status status, const Schema& schema, Record record);
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
-  void conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
-  void follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
-  void read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  bool hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const;
+  void process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
+  void apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
+  void read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  bool charge_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const;
   void finish(WindowBatch& batch, RowTask& task) const;
 
   const BlockUses& uses_;

@@ -46,7 +46,7 @@ class Advancing {
   /// action.
   virtual void advance(Actions& actions) = 0;
   /// Called after state has changed, before the lock is released, to update waits and traces.
-  virtual void settled() {}
+  virtual void on_state_changed() {}
 
  protected:
   ~Advancing() = default;
@@ -54,7 +54,7 @@ class Advancing {
 
 /// The state that all parts of a run share: the plan, the resources, and the one mutex that guards
 /// the bookkeeping of all parts. Reading, decoding and user code run without the mutex. A thread
-/// that returns from there takes a Turn. The window owns it.
+/// that returns from there takes an AdvancingLock. The window owns it.
 class RunCore {
  public:
   using Lock = forebay::Lock;
@@ -92,12 +92,12 @@ class RunCore {
   /// Stores notifications. act() or send_notifications() sends them once the lock is released.
   void notify_later(SingleFlight::Told callbacks);
   /// Ends the flight of a cache entry and notifies the tasks that wait for it.
-  void end(std::unique_ptr<SingleFlight::Flight>& making);
+  void end_flight(std::unique_ptr<SingleFlight::Flight>& flight);
   /// Sends the stored notifications, for callers that do not call act(). Releases the lock
   /// meanwhile.
   void send_notifications(Lock& lock) FOREBAY_REQUIRES(mutex);
 
-  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call ended(), with
+  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call on_task_ended(), with
   /// the lock held. The run lives at least as long as the task.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
@@ -109,7 +109,7 @@ class RunCore {
     ++posted_;
     actions.posts.push_back({order, on_a_thread(what, about, std::move(task))});
   }
-  void ended() { --posted_; }
+  void on_task_ended() { --posted_; }
   /// Posted tasks that have not ended.
   int posted() const { return posted_; }
   bool anything_running() const { return posted_ > 0 || fetcher.in_flight() > 0; }
@@ -127,16 +127,16 @@ class RunCore {
   /// lock is held before and after, and released meanwhile.
   void act(Lock& lock, Actions actions = {}) FOREBAY_REQUIRES(mutex);
   /// Called with the lock held, by code whose changes let nothing advance.
-  void settled() { run_->settled(); }
+  void on_state_changed() { run_->on_state_changed(); }
   /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
-  /// another run. `taken_apart` is destroyed there.
-  void act_on_a_thread(std::shared_ptr<void> taken_apart = nullptr);
+  /// another run. `destroyed_there` is destroyed there.
+  void act_on_a_thread(std::shared_ptr<void> destroyed_there = nullptr);
 
  private:
   template <typename Task>
   Executor::Task on_a_thread(Work what, uint64_t about, Task task) {
     return [this, alive = alive(), what, about, task = std::move(task)](WorkMemory& of_thread) mutable {
-      const Spell spell(thread_time, what, plan->trace->get(), about);
+      const WorkTimer timer(thread_time, what, plan->trace->get(), about);
       task(of_thread);
     };
   }
@@ -150,12 +150,12 @@ class RunCore {
 };
 
 /// Holds the lock of a run. Its destructor lets the run advance and carries out the actions.
-class FOREBAY_SCOPED_CAPABILITY Turn {
+class FOREBAY_SCOPED_CAPABILITY AdvancingLock {
  public:
-  explicit Turn(RunCore& core) FOREBAY_ACQUIRE(core.mutex);
-  ~Turn() FOREBAY_RELEASE();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  explicit AdvancingLock(RunCore& core) FOREBAY_ACQUIRE(core.mutex);
+  ~AdvancingLock() FOREBAY_RELEASE();
+  AdvancingLock(const AdvancingLock&) = delete;
+  AdvancingLock& operator=(const AdvancingLock&) = delete;
 
   Actions actions;
 

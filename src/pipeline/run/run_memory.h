@@ -26,7 +26,7 @@ class MemoryReclaimer {
 
 /// A run's share of the memory of the process: its budget in bytes, and the pools for the buffers
 /// of its batches and chunks. May be used from any thread. The run's lock guards raise(),
-/// set_aside_for_threads(), leave(), note_last_step() and leaves_last_step().
+/// set_aside_for_threads(), leave(), record_assembly_bytes() and leaves_assembly_room().
 class RunMemory {
  public:
   /// `threads`: compute threads at the beginning. `idle_buffers`: number of batch buffers that may
@@ -62,10 +62,10 @@ class RunMemory {
   /// for something that they do not need yet.
   bool leaves_room(uint64_t bytes) const;
   /// Records the bytes that the assembly of a batch needed in addition to its rows.
-  void note_last_step(uint64_t bytes) { last_step_ = std::max(last_step_, bytes); }
+  void record_assembly_bytes(uint64_t bytes) { max_assembly_bytes_ = std::max(max_assembly_bytes_, bytes); }
   /// Whether a younger batch may fetch `bytes`. It may not if cache entries had to be dropped for
   /// the assembly of the oldest batch, again in each step.
-  bool leaves_last_step(uint64_t bytes) const;
+  bool leaves_assembly_room(uint64_t bytes) const;
   /// Whether `bytes` more may be fetched ahead of the window.
   bool may_fetch_ahead(uint64_t bytes) const;
   /// Whether any fetched bytes are held.
@@ -88,7 +88,7 @@ class RunMemory {
  private:
   const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
   const bool has_entries_;
-  uint64_t last_step_ = 0;  ///< the largest value so far
+  uint64_t max_assembly_bytes_ = 0;  ///< the largest value so far
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, chunk_pool_;

@@ -30,7 +30,7 @@ Status end_trace(TraceSwitch& at);
 /// Traces a read that has ended. Called before the run processes its result.
 void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok);
 /// Traces the work of a compute thread. Called on that thread.
-void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
+void trace_work(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
 /// Traces a call of user code that was answered.
 void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns);
 /// Traces a batch that is delivered now.
@@ -50,7 +50,7 @@ class ConsumerTrace {
   void look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
 
  private:
-  void tell(int64_t now_ns);
+  void write_slice(int64_t now_ns);
 
   const TraceSwitch& trace_;
   bool waiting_ = false;

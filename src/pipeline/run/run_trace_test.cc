@@ -54,11 +54,11 @@ TEST_F(RunTraceTest, AWaitIsASliceForEachThingThatWasAwaited) {
 TEST_F(RunTraceTest, ASpellIsToldPartByPart) {
   ThreadTime time;
   {
-    const Spell spell(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
-    Spell::change(time, Work::kEngine);
+    const WorkTimer timer(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
+    WorkTimer::change(time, Work::kEngine);
   }
   {
-    const Spell untold(time, Work::kPlan);
+    const WorkTimer untold(time, Work::kPlan);
   }
   const auto told = slices();
   ASSERT_EQ(told.size(), 2u);

@@ -28,7 +28,7 @@ class RunTuning {
   void set_threads(int64_t now_ns, int threads, std::string reason);
   /// Reports how many reads may be in flight now. It is recorded as a decision only if it differs
   /// by half from the last one, since the control tries smaller changes all the time.
-  void see_requests(int64_t now_ns, int requests);
+  void record_requests(int64_t now_ns, int requests);
 
   /// Time since begin(), summed over the threads.
   int64_t thread_ns(int64_t now_ns) const { return before_ns_ + threads_ * (now_ns - since_ns_); }

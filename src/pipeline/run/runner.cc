@@ -46,14 +46,14 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 }
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
-  window_->consumer_waits();
+  window_->begin_consumer_wait();
   // A step source may know more steps once the consumer waits.
   if (window_->nothing_planned()) core_.act(lock);
   // The caller may be user code on a compute thread.
   const Executor::Waiting waiting;
   const bool over = core_.changed.wait_for(
       lock, timeout, [&]() FOREBAY_REQUIRES(core_.mutex) { return core_.closed || window_->ready(); });
-  waited_ns_ += window_->consumer_goes_on();
+  waited_ns_ += window_->end_consumer_wait();
   return over;
 }
 
@@ -87,7 +87,7 @@ void Runner::follow_host() {
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
   if (core_.options.find_requests && core_.store_queue != nullptr)
-    core_.tuning.see_requests(now_ns, core_.store_queue->most());
+    core_.tuning.record_requests(now_ns, core_.store_queue->most());
 }
 
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
@@ -102,7 +102,8 @@ void Runner::use_threads(int64_t now_ns, int threads, int cores) {
 }
 
 Delivery Runner::nothing_yet() {
-  if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() && !std::exchange(long_wait_told_, true))
+  if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() &&
+      !std::exchange(long_wait_logged_, true))
     log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, window_->awaited()));
   Delivery nothing;
   nothing.timed_out = true;
@@ -111,7 +112,7 @@ Delivery Runner::nothing_yet() {
 
 void Runner::forget_wait() {
   waited_ns_ = 0;
-  long_wait_told_ = false;
+  long_wait_logged_ = false;
 }
 
 Cursor Runner::cursor() const {

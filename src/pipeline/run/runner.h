@@ -97,7 +97,7 @@ class Runner {
   int64_t begun_ns_ FOREBAY_GUARDED_BY(core_.mutex) = 0;  // time of the first next_for(); 0 before it
   std::optional<ThreadTime::Look> at_close_ FOREBAY_GUARDED_BY(core_.mutex);
   int64_t waited_ns_ FOREBAY_GUARDED_BY(core_.mutex) = 0;  // by the consumer, for the batch at cursor()
-  bool long_wait_told_ FOREBAY_GUARDED_BY(core_.mutex) = false;
+  bool long_wait_logged_ FOREBAY_GUARDED_BY(core_.mutex) = false;
   bool abandoned_ FOREBAY_GUARDED_BY(core_.mutex) = false;  // a compute thread did not return within the patience
 };
 

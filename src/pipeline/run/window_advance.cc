@@ -15,7 +15,7 @@ void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
   extend(actions);
-  look_at_front();
+  mark_front_due();
   if (chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
   advance_batches(actions);
 }
@@ -36,14 +36,14 @@ void Window::advance_batches(Actions& actions) {
 // Storage that was unavailable when a compute thread read ahead may be available now that the batch
 // is due, so the batch starts again, once. It does not start sooner, since such a read fails at
 // once and repeated attempts would keep the threads busy. Errors of user code are not retried.
-void Window::look_at_front() {
+void Window::mark_front_due() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
   // A compute thread may just be using a failed chunk. It never waits, so this waits for it.
   if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
-  if (std::exchange(front.unread, false)) revocation_.revoke_batch(front);
+  if (std::exchange(front.retry_when_due, false)) revocation_.revoke_batch(front);
   core_.changed.notify_all();
 }
 
@@ -61,7 +61,8 @@ bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions
       index = std::max(index, batch->waiting_from);
       if (index >= end()) break;
     }
-    if (!uses_.waits(*batch, batch->tasks[index]) && !advance_task(batch, index, may_start, actions)) return false;
+    if (!uses_.awaits_block(*batch, batch->tasks[index]) && !advance_task(batch, index, may_start, actions))
+      return false;
   }
   return true;
 }
@@ -98,7 +99,7 @@ bool Window::advance_oldest(Actions& actions) {
   const WindowBatchPtr batch = *at;
   if (batch->all_done()) return finish(batch, actions);
   RowTask& task = batch->oldest();
-  return uses_.waits(*batch, task) || advance_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
+  return uses_.awaits_block(*batch, task) || advance_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
 }
 
 // Returns false if the oldest task lacks memory for its block. Nothing younger may take any then.
@@ -114,9 +115,9 @@ bool Window::advance_chunks(Actions& actions) {
       const bool is_first = &block == first;
       // As many chunks of replayed samples as fit next to the batches are made at once, and always
       // one.
-      const Chunks::Asker asker{
+      const Chunks::BlockRequest request{
           .order = batch->order(0), .ahead = block.replayed && !is_first, .others = is_first ? &reclaimer : nullptr};
-      return block.users == 0 || block.ready() || chunks_->move_on(block, asker, actions);
+      return block.users == 0 || block.ready() || chunks_->advance(block, request, actions);
     };
     if (!moves(*first)) return !oldest;
     oldest = false;
@@ -138,7 +139,7 @@ void Window::advance_chunks_ahead(Actions& actions) {
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // Blocks of an epoch that will not be run are not read.
     if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
-    if (!chunks_->move_on(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
+    if (!chunks_->advance(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
       return;
   }
 }
@@ -147,25 +148,25 @@ void Window::advance_chunks_ahead(Actions& actions) {
 // threads for that. Returns false if it has to wait for memory.
 bool Window::finish(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
-  const Status spoiled = job.spoiled();
-  if (!spoiled.ok() || !job.keeps_values()) {
-    take(*batch, spoiled.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(spoiled));
+  const Status error = job.delivery_error();
+  if (!error.ok() || !job.has_unsized_fields()) {
+    take(*batch, error.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(error));
     return true;
   }
-  if (job.reckoned()) return put_together(batch, actions);
-  const auto reckon = [](BatchJob& of) {
-    of.reckon();
+  if (job.has_layout()) return start_copying(batch, actions);
+  const auto compute_layout = [](BatchJob& of) {
+    of.compute_layout();
     return std::optional<Batch>();
   };
-  post_assembly(batch, reckon, actions);
+  post_assembly(batch, compute_layout, actions);
   return true;
 }
 
-bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
+bool Window::start_copying(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
   BufferPool& pool = core_.memory.batches();
   const uint64_t needed = job.assembly_bytes();
-  core_.memory.note_last_step(needed);
+  core_.memory.record_assembly_bytes(needed);
   while (!job.reserve_assembly(pool, needed)) {
     if (!reclaimer_.reclaim(*batch, nullptr, needed)) return false;
   }
@@ -188,11 +189,11 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
   ++batch->assembling;
   const auto work = [this, batch, step = std::move(step)](WorkMemory&) {
     std::optional<Batch> made = step(batch->job);
-    const Turn turn(core_);
-    core_.ended();
+    const AdvancingLock advancing(core_);
+    core_.on_task_ended();
     --batch->assembling;
     if (made && !batch->revoking) take(*batch, std::move(*made));
-    revocation_.settle(*batch);
+    revocation_.finish_revoking(*batch);
   };
   // After the batch's own rows, and before those of younger batches.
   core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
@@ -203,11 +204,11 @@ void Window::take(WindowBatch& batch, Result<Batch> made) {
     batch.made = std::move(*made);
   } else if (made.status().code() == Code::kOutOfBudget) {
     batch.job.fatal = made.status();  // not a data error: the batch can be asked for again
-  } else if (batch.job.spoiled().ok()) {
+  } else if (batch.job.delivery_error().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }
   for (RowTask& task : batch.tasks) revocation_.drop_bytes(task);
-  uses_.leave_all(batch);
+  uses_.release_all(batch);
   batch.complete = true;
   if (is_front(batches_, batch)) core_.changed.notify_all();
 }

@@ -18,7 +18,7 @@ RowTask& WindowBatch::oldest() {
 }
 
 void WindowBatch::wait(RowTask& task) {
-  task.at = RowTask::Waiting{};
+  task.state = RowTask::Waiting{};
   waiting_from = std::min(waiting_from, index_of(task));
 }
 

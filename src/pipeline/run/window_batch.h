@@ -24,12 +24,12 @@ struct RowTask : RowInput {
 
   WindowBatch* batch;
   // For plans with chunks:
-  size_t block = 0;          ///< index in WindowBatch::blocks
-  ChunkBlockPtr wider;       ///< replaces that block if replacements are in other chunks
-  bool uses = false;         ///< counted in ChunkBlock::users
-  bool pins = false;         ///< counted in Chunk::pins
-  bool reads_block = false;  ///< counted in Chunk::readers
-  Buffer copied;             ///< lists copied out of chunks that the batch outlasts
+  size_t block = 0;               ///< index in WindowBatch::blocks
+  ChunkBlockPtr wider;            ///< replaces that block if replacements are in other chunks
+  bool uses = false;              ///< counted in ChunkBlock::users
+  bool pins = false;              ///< counted in Chunk::pins
+  bool counts_as_reader = false;  ///< counted in Chunk::readers
+  Buffer copied;                  ///< lists copied out of chunks that the batch outlasts
 };
 
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
@@ -46,18 +46,18 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   /// Rows sorted by block. The tasks' rows are indices into it. Empty if the rows are sorted
   /// already.
   std::vector<uint32_t> rows_by_block;
-  bool straddles = false;   ///< it has several blocks of one lane; the older is released early
-  size_t done = 0;          ///< number of tasks that are Ready
-  size_t first = 0;         ///< all tasks before this one are Ready
-  size_t waiting_from = 0;  ///< no task before this one is Waiting
-  size_t untouched = 0;     ///< all tasks from this one on are Waiting
-  size_t running = 0;       ///< number of tasks that are Running
-  bool revoking = false;    ///< it is revoked as soon as no compute thread works on it
-  bool dropped = false;     ///< it was removed from the window
-  bool unread = false;      ///< its error says that storage was unavailable to a compute thread
+  bool crosses_blocks = false;  ///< it has several blocks of one lane; the older is released early
+  size_t done = 0;              ///< number of tasks that are Ready
+  size_t first = 0;             ///< all tasks before this one are Ready
+  size_t waiting_from = 0;      ///< no task before this one is Waiting
+  size_t untouched = 0;         ///< all tasks from this one on are Waiting
+  size_t running = 0;           ///< number of tasks that are Running
+  bool revoking = false;        ///< it is revoked as soon as no compute thread works on it
+  bool dropped = false;         ///< it was removed from the window
+  bool retry_when_due = false;  ///< its error says that storage was unavailable to a compute thread
   /// RowWork::arrivals() when its replayed samples were last looked up.
   std::optional<uint64_t> looked_again_at = {};
-  bool due = false;       ///< it is delivered next, and look_at_front() has seen it
+  bool due = false;       ///< it is delivered next, and mark_front_due() has seen it
   int assembling = 0;     ///< number of its assembly tasks that have not ended
   bool complete = false;  ///< `made` is set, or it has an error
   std::optional<Batch> made;
@@ -76,9 +76,11 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
   /// Whether the task's block is released before the batch is done. For replayed samples this makes
   /// memory for one chunk at a time enough.
-  bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->replayed); }
+  bool releases_block_early(const RowTask& task) const {
+    return crosses_blocks || (!blocks.empty() && block_of(task)->replayed);
+  }
   RowPlacement placement(const RowTask& task) const {
-    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, leaves_early(task)};
+    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, releases_block_early(task)};
   }
 };
 using WindowBatchPtr = std::shared_ptr<WindowBatch>;

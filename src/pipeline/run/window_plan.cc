@@ -22,7 +22,7 @@ int64_t Window::batches_ahead() const {
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
 }
 
-bool Window::is_short() const {
+bool Window::needs_batches() const {
   return static_cast<int64_t>(batches_.size()) < core_.options.window_batches + batches_ahead();
 }
 
@@ -31,22 +31,22 @@ void Window::extend(Actions& actions) {
     core_.steps->awaits(planned_);
     (void)core_.steps->hurry(planned_);
   }
-  if (!plans_elsewhere()) {
-    while (is_short() && core_.steps->known(planned_)) {
+  if (!plans_on_compute_thread()) {
+    while (needs_batches() && core_.steps->known(planned_)) {
       std::optional<StepPlan> step = core_.steps->step(planned_);
       if (!step) return;
       add(begin(std::move(*step)));
     }
     return;
   }
-  if (planning_ || !is_short() || core_.steps->finished(planned_) || !core_.steps->known(planned_)) return;
+  if (planning_ || !needs_batches() || core_.steps->finished(planned_) || !core_.steps->known(planned_)) return;
   planning_ = true;
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
 
 void Window::plan_batches() {
   RunCore::Lock lock(core_.mutex);
-  while (!core_.closed && is_short()) {
+  while (!core_.closed && needs_batches()) {
     const Cursor at = planned_;
     const uint64_t wanted = plans_dropped_;
     lock.unlock();
@@ -60,9 +60,9 @@ void Window::plan_batches() {
     core_.act(lock);
   }
   lock.unlock();
-  const Turn turn(core_);
+  const AdvancingLock advancing(core_);
   planning_ = false;
-  core_.ended();
+  core_.on_task_ended();
 }
 
 WindowBatchPtr Window::begin(StepPlan step) const {

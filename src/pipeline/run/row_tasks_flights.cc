@@ -8,22 +8,22 @@ namespace forebay {
 
 // Looks the sample up. If its entry is missing, the task gets the right to make it. Returns false
 // if another task is making it; this task is notified later.
-bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
+bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
     RowEntry& entry = task.entry;
-    if (task.bytes.looked_up && entry.is_free()) {
-      if (!entry.wanted) core_.end(entry.making);  // the entry was stored just before
+    if (task.bytes.looked_up && entry.may_proceed()) {
+      if (!entry.missing) core_.end_flight(entry.flight);  // the entry was stored just before
       return true;
     }
-    entry.making = entry.wanted->flights->begin(entry.wanted->key);
-    if (entry.making) {
+    entry.flight = entry.missing->flights->begin(entry.missing->key);
+    if (entry.flight) {
       // The earlier look-up may have missed an entry that was stored since, also under a version
       // that another loader has learned since.
       task.bytes.looked_up = task.bytes.looked_up && core_.row_work.is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
-      if (await(batch, task, SingleFlight::Wait::kAny)) return false;
-    } else if (!make_without_right(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
+      if (await_flight(batch, task, SingleFlight::Wait::kAny)) return false;
+    } else if (!bypass_paused_flight(batch, task) && await_flight(batch, task, SingleFlight::Wait::kWorking)) {
       return false;
     }
   }
@@ -31,17 +31,17 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
 
 // Returns false if the entry's flight has ended, or is paused and must not be waited for. The
 // caller then looks the entry up again.
-bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
+bool RowTasks::await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);
-  const bool waits = task.entry.wanted->flights->wait(
-      task.entry.wanted->key, what,
+  const bool waits = task.entry.missing->flights->wait(
+      task.entry.missing->key, what,
       [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
         const std::shared_ptr<void> alive = weak.lock();
         const WindowBatchPtr of = alive ? weak_batch.lock() : nullptr;
         if (of) on_flight_ended(*of, index, ticket);
       });
-  if (waits) task.at = RowTask::Awaiting{ticket};
+  if (waits) task.state = RowTask::AwaitingEntry{ticket};
   return waits;
 }
 
@@ -49,7 +49,7 @@ bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::W
 void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket) {
   const RunCore::Lock lock(core_.mutex);
   RowTask& task = batch.tasks[index];
-  const auto* awaiting = std::get_if<RowTask::Awaiting>(&task.at);
+  const auto* awaiting = std::get_if<RowTask::AwaitingEntry>(&task.state);
   if (awaiting == nullptr || awaiting->ticket != ticket) return;
   batch.wait(task);
   if (!core_.closed && core_.queue) core_.act_on_a_thread();
@@ -58,29 +58,29 @@ void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket
 // The oldest task of a run waits only for flights that progress by themselves. A paused maker may
 // wait for memory that this run holds, or for the consumer of another run, and that may be the
 // thread that this run's consumer waits for.
-bool RowTasks::make_without_right(const WindowBatchPtr& batch, RowTask& task) const {
-  std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
+bool RowTasks::bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const {
+  std::optional<SingleFlight::Look> look = task.entry.missing->flights->look(task.entry.missing->key);
   if (!look || look->working) return false;
-  task.entry.without_right = true;
+  task.entry.bypasses_flight = true;
   core_.row_work.look_up(task, batch->job);
   if (look->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*look->stored));
   return true;
 }
 
 void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const {
-  if (!task.is<RowTask::Awaiting>() || !is_oldest(batches_, *batch, &task)) return;
-  const std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
+  if (!task.is<RowTask::AwaitingEntry>() || !is_oldest(batches_, *batch, &task)) return;
+  const std::optional<SingleFlight::Look> look = task.entry.missing->flights->look(task.entry.missing->key);
   if (look && look->working) return;
   batch->wait(task);
 }
 
 // Called when the task needs memory or a thread of this run to continue.
 void RowTasks::pause_flight(RowTask& task) const {
-  if (!task.entry.making) return;
+  if (!task.entry.flight) return;
   std::optional<SingleFlight::Stored> stored;
   if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.answered)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
-  core_.notify_later(task.entry.making->pause(std::move(stored)));
+  core_.notify_later(task.entry.flight->pause(std::move(stored)));
 }
 
 }  // namespace forebay
