@@ -33,9 +33,9 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
-  // These rows have ids of the source already, which neither order nor selection knows.
+  // Replayed rows have ids of the source, to which neither order nor selection applies.
   for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
-  for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.sample.id;
+  for (const VacantRow& vacant : step_.vacant) rows_[vacant.row].id = vacant.sample.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
@@ -124,14 +124,14 @@ uint64_t BatchJob::assembly_bytes() const {
   return assembly.nbytes();
 }
 
-std::span<const RowBytes> BatchJob::remaining_references(size_t output, std::vector<RowBytes>& kept) const {
+std::span<const RowBytes> BatchJob::remaining_references(size_t output, std::vector<RowBytes>& remaining) const {
   if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; }))
     return references_[output];
-  kept.clear();
+  remaining.clear();
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) kept.push_back(references_[output][row]);
+    if (!rows_[row].skipped) remaining.push_back(references_[output][row]);
   }
-  return kept;
+  return remaining;
 }
 
 bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
@@ -141,7 +141,7 @@ bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
 }
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
-  if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than was reckoned");
+  if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than its layout has");
   std::optional<BufferPool::Lent> memory = pool.take_reserved(reserved_, bytes);
   if (!memory) return system_lacks_memory();
   claim_.merge(std::move(memory->claim));
@@ -160,15 +160,14 @@ Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& lay
   return memory;
 }
 
-// Moves the rows that were not skipped to the front of every slot.
 void BatchJob::compact_slots() {
-  int64_t kept = 0;
+  int64_t remaining = 0;
   for (int64_t row = 0; row < static_cast<int64_t>(rows_.size()); ++row) {
     if (rows_[static_cast<size_t>(row)].skipped) continue;
-    for (size_t i = 0; i < slots_.size() && kept != row; ++i) {
-      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, kept), slot(i, row), *plan_.outputs[i].row_bytes);
+    for (size_t i = 0; i < slots_.size() && remaining != row; ++i) {
+      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, remaining), slot(i, row), *plan_.outputs[i].row_bytes);
     }
-    ++kept;
+    ++remaining;
   }
 }
 
@@ -180,8 +179,8 @@ void BatchJob::compute_layout() {
 Status BatchJob::begin_assembly(BufferPool& pool) {
   const uint64_t before = claim_.bytes();
   Status status = assembly_->status();
-  for (BatchAssembly::Part& part : assembly_->parts()) {
-    if (status.ok()) status = take_memory(pool, part);
+  for (BatchAssembly::FieldJob& field : assembly_->fields()) {
+    if (status.ok()) status = acquire_field(pool, field);
   }
   reserved_.give_back();
   if (!status.ok()) {
@@ -192,17 +191,17 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
   return {};
 }
 
-Status BatchJob::take_memory(BufferPool& pool, BatchAssembly::Part& part) {
-  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, part.layout, part.rows_of_field()));
-  part.field = lay_out(part.layout, part.rows_of_field(), memory);
-  part.field.name = part.name;
+Status BatchJob::acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field) {
+  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, field.layout, field.rows_of_field()));
+  field.result = lay_out(field.layout, field.rows_of_field(), memory);
+  field.result.name = field.name;
   return {};
 }
 
 Result<Batch> BatchJob::assemble(BufferPool& pool) {
   if (!assembly_) compute_layout();
   FOREBAY_RETURN_IF_ERROR(begin_assembly(pool));
-  for (size_t piece = 0; piece < pieces(); ++piece) copy_piece(piece);
+  for (size_t piece = 0; piece < piece_count(); ++piece) copy_piece(piece);
   return finish_assembly();
 }
 
@@ -220,13 +219,13 @@ Batch BatchJob::finish_assembly() {
     batch.padding += step_.rows[i].padding ? 1 : 0;
   }
   compact_slots();
-  std::vector<BatchAssembly::Part>& parts = assembly_->parts();
+  std::vector<BatchAssembly::FieldJob>& assembled = assembly_->fields();
   batch.fields.reserve(plan_.outputs.size());
-  size_t part = 0;  // fields of unknown shape, in the order of the outputs, then extra fields
+  size_t next = 0;  // assembled fields are in the order of the outputs; extra fields are last
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const OutputField& output = plan_.outputs[i];
-    if (part < parts.size() && parts[part].output == i) {
-      batch.fields.push_back(std::move(parts[part++].field));
+    if (next < assembled.size() && assembled[next].output == i) {
+      batch.fields.push_back(std::move(assembled[next++].result));
       continue;
     }
     BatchField field;
@@ -238,7 +237,7 @@ Batch BatchJob::finish_assembly() {
     field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
-  for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
+  for (; next < assembled.size(); ++next) batch.fields.push_back(std::move(assembled[next].result));
   if (!plan_.rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
   assembly_.reset();
   drop_all_values();  // the batch has copied them; they would take their bytes twice
@@ -249,17 +248,17 @@ Batch BatchJob::finish_assembly() {
 BatchField BatchJob::make_replayed_field() const {
   BatchField field;
   field.name = plan_.rehearsed_field;
-  std::vector<uint8_t> old;
+  std::vector<uint8_t> marks;
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) old.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
+    if (!rows_[row].skipped) marks.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
   }
-  field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(old.size())});
-  std::copy(old.begin(), old.end(), field.values.buffer.data());
+  field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(marks.size())});
+  std::copy(marks.begin(), marks.end(), field.values.buffer.data());
   return field;
 }
 
 int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (const std::optional<ReplaySample> old = step_.replayed_sample(row)) return old->id;
+  if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row)) return replayed->id;
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 
@@ -270,10 +269,10 @@ Field BatchJob::planned_field(size_t output) const {
 }
 
 Result<bool> BatchJob::all_differ(size_t output) const {
-  const std::vector<Value>& kept = values_[output];
-  if (!plan_.outputs[output].may_differ || kept.empty()) return false;
-  // Values of the announced type and shape were written into their slots, not into `values_`.
-  const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
+  const std::vector<Value>& values = values_[output];
+  if (!plan_.outputs[output].may_differ || values.empty()) return false;
+  // Values of the planned type and shape were written into their slots, not into `values_`.
+  const auto differs = [&](size_t row) { return values[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
   for (size_t row = 0; row < rows_.size(); ++row) {
     if (rows_[row].skipped) continue;
@@ -282,7 +281,7 @@ Result<bool> BatchJob::all_differ(size_t output) const {
     const size_t odd = differs(row) ? row : *first;
     return invalid_argument(fmt::format("the user's function gave {} for some samples of a batch, and the field is {}; "
                                         "give one type and shape for all",
-                                        described(kept[odd], plan_.outputs[output].field.name),
+                                        described(values[odd], plan_.outputs[output].field.name),
                                         plan_.outputs[output].field.to_string()))
         .with_sample(rows_[odd].id)
         .with_key(plan_.source->key(rows_[odd].id));
@@ -309,14 +308,14 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
       continue;
     }
     if (plan_.outputs[output].row_bytes && !*differs) continue;
-    Result<BatchAssembly::Part> part = plan_output(output);
-    if (part.ok()) part->output = output;
-    assembly.add(std::move(part));
+    Result<BatchAssembly::FieldJob> field = plan_output(output);
+    if (field.ok()) field->output = output;
+    assembly.add(std::move(field));
   }
   plan_extras(assembly);
 }
 
-Result<BatchAssembly::Part> BatchJob::plan_output(size_t output) const {
+Result<BatchAssembly::FieldJob> BatchJob::plan_output(size_t output) const {
   if (references_[output].empty()) {
     std::vector<const Value*> values;
     for (size_t row = 0; row < rows_.size(); ++row) {
@@ -325,25 +324,26 @@ Result<BatchAssembly::Part> BatchJob::plan_output(size_t output) const {
     return plan_values(planned_field(output), values);
   }
   const Field& field = plan_.outputs[output].field;
-  BatchAssembly::Part part;
-  part.name = field.name;
-  part.rows = remaining_references(output, part.own_rows);
-  FOREBAY_ASSIGN(part.layout, plan_collation(field, part.rows, [this](size_t i) { return name_of_remaining(i); }));
-  return part;
+  BatchAssembly::FieldJob job;
+  job.name = field.name;
+  job.rows = remaining_references(output, job.own_rows);
+  FOREBAY_ASSIGN(job.layout, plan_collation(field, job.rows, [this](size_t i) { return name_of_remaining(i); }));
+  return job;
 }
 
-Result<BatchAssembly::Part> BatchJob::plan_values(const Field& field, const std::vector<const Value*>& values) const {
-  BatchAssembly::Part part;
-  part.name = field.name;
-  FOREBAY_ASSIGN(part.layout,
+Result<BatchAssembly::FieldJob> BatchJob::plan_values(const Field& field,
+                                                      const std::vector<const Value*>& values) const {
+  BatchAssembly::FieldJob job;
+  job.name = field.name;
+  FOREBAY_ASSIGN(job.layout,
                  plan_collation(field.name, field, values, [this](size_t i) { return name_of_remaining(i); }));
-  part.own_rows = rows_of(values);
-  part.rows = part.own_rows;
-  return part;
+  job.own_rows = rows_of(values);
+  job.rows = job.own_rows;
+  return job;
 }
 
 namespace {
-// Returns a field that `one` has and `other` lacks.
+// Returns the name of a field that `one` has and `other` lacks.
 std::string only_in(const Extras& one, const Extras& other) {
   for (const auto& [name, value] : one) {
     if (std::none_of(other.begin(), other.end(), [&](const auto& entry) { return entry.first == name; })) return name;
@@ -351,7 +351,7 @@ std::string only_in(const Extras& one, const Extras& other) {
   return "";
 }
 
-// Returns a field that only one of the two has. Their fields must differ.
+// Returns the name of a field that only one of the two has. Their fields must differ.
 std::string only_in_one(const Extras& one, const Extras& other) {
   std::string name = only_in(one, other);
   return name.empty() ? only_in(other, one) : name;

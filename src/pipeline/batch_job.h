@@ -25,6 +25,7 @@ struct RowJob {
   bool skipped = false;
 };
 
+/// The data error of a row, for the consumer.
 struct RowError {
   int64_t row = 0;
   int64_t id = 0;
@@ -32,9 +33,15 @@ struct RowError {
   bool raise = false;  ///< the consumer gets this error in place of the batch
 };
 
-/// A batch under construction: the memory for its rows and the state of each row. It belongs to a
-/// batch of the run's window. The run's lock guards it, except that a row's bytes and values belong
-/// to the compute thread that works on that row.
+/// A batch under construction: the memory for its rows and the state of each row. It is part of a
+/// WindowBatch. The run's lock guards it, except that a row's bytes and values belong to the compute
+/// thread that works on that row, and all of them to the threads that assemble the batch.
+///
+/// First acquire_slots() gets memory for the fields of known shape, into which the rows are written
+/// directly. Values of other fields are stored row by row. Once all rows are done, the batch is
+/// assembled: compute_layout() computes the bytes of the other fields, reserve_assembly() charges
+/// them, begin_assembly() acquires the memory, copy_piece() copies the rows into it, and
+/// finish_assembly() makes the Batch. compute_layout() and copy_piece() run without the run's lock.
 class BatchJob {
  public:
   BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step);
@@ -51,8 +58,8 @@ class BatchJob {
   SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
     if (stage < plan_.stages_when_new) {
-      if (const std::optional<ReplaySample> old = step_.replayed_sample(row))
-        return {plan_.seed, old->epoch, old->id, 0};
+      if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row))
+        return {plan_.seed, replayed->epoch, replayed->id, 0};
     }
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
   }
@@ -86,6 +93,7 @@ class BatchJob {
   bool stores_values_per_row() const {
     return !extras_.empty() || (has_unsized_fields() && !values_[unsized_.front()].empty());
   }
+  /// Bytes of the values that are stored for this row.
   uint64_t value_bytes(int64_t row) const;
   /// Drops the values and references that are stored for this row.
   void drop_values(int64_t row);
@@ -97,15 +105,11 @@ class BatchJob {
   /// Resets all row values and errors. The memory of the slots is retained.
   void reset_rows();
 
-  // Assembly, once all rows are done: compute_layout() computes the bytes that the fields need, these bytes
-  // are charged, and the rows are copied piece by piece. compute_layout() and copy_piece() run without the
-  // run's lock: the rows and their values then belong to the threads that assemble the batch.
-
   /// Computes the layout of all fields of unknown shape from their values.
   void compute_layout();
   bool has_layout() const { return assembly_ != nullptr; }
-  /// Bytes that assembly takes from the pool. Before compute_layout() the layout of the rows present is
-  /// computed for this, which takes time.
+  /// Bytes that assembly takes from the pool. Before compute_layout() this computes the layout of the
+  /// rows present, which takes time.
   uint64_t assembly_bytes() const;
   /// Charges `bytes` to the pool's budget. Returns false, and holds nothing, if the budget does not
   /// have them now.
@@ -113,7 +117,7 @@ class BatchJob {
   /// Acquires the memory that was reserved. InvalidArgument if the values do not fit together; none
   /// of the memory stays charged then.
   Status begin_assembly(BufferPool& pool);
-  size_t pieces() const { return assembly_->pieces(); }
+  size_t piece_count() const { return assembly_->piece_count(); }
   /// Copies one piece. Each piece is copied once, by any thread. Returns true to the caller that
   /// copied the last piece: it may call finish_assembly().
   bool copy_piece(size_t piece) { return assembly_->copy(piece); }
@@ -138,17 +142,20 @@ class BatchJob {
   /// if only some rows differ.
   Result<bool> all_differ(size_t output) const;
   void plan_assembly(BatchAssembly& assembly) const;
-  Result<BatchAssembly::Part> plan_output(size_t output) const;
-  Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
+  Result<BatchAssembly::FieldJob> plan_output(size_t output) const;
+  Result<BatchAssembly::FieldJob> plan_values(const Field& field, const std::vector<const Value*>& values) const;
   void plan_extras(BatchAssembly& assembly) const;
+  /// Moves the rows that were not skipped to the front of every slot.
   void compact_slots();
+  /// The field that marks replayed samples.
   BatchField make_replayed_field() const;
   /// The sample of the `index`-th row that was not skipped.
   SampleName name_of_remaining(size_t index) const;
-  Status take_memory(BufferPool& pool, BatchAssembly::Part& part);
+  Status acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
-  std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& kept) const;
+  /// The references of rows that were not skipped, in `remaining` if rows were skipped.
+  std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& remaining) const;
 
   // For plans that pack sequences:
   RowBytes part_of_sequence(int64_t row, RowBytes sequence, size_t item);

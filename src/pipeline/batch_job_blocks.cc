@@ -84,17 +84,17 @@ Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
   const auto places = std::make_shared<const std::vector<BlockRow>>(rows_in_blocks(step_, length));
   std::span<const RowBytes> shared = rows;
   const auto add = [&](const std::string& field, BlockValue value) {
-    BatchAssembly::Part part;
-    part.name = field;
-    part.layout.dtype = value == BlockValue::kElements ? type : DType::kInt32;
-    part.layout.row_shape = Shape{length};
-    part.layout.row_bytes = static_cast<size_t>(length) * dtype_size(part.layout.dtype);
-    part.layout.value_bytes = part.layout.row_bytes * step_.blocks.size();
-    part.blocks = {value, type, packing.pad, step_.blocks.size(), places};
+    BatchAssembly::FieldJob job;
+    job.name = field;
+    job.layout.dtype = value == BlockValue::kElements ? type : DType::kInt32;
+    job.layout.row_shape = Shape{length};
+    job.layout.row_bytes = static_cast<size_t>(length) * dtype_size(job.layout.dtype);
+    job.layout.value_bytes = job.layout.row_bytes * step_.blocks.size();
+    job.blocks = {value, type, packing.pad, step_.blocks.size(), places};
     // `shared` still refers to the moved elements.
-    if (value == BlockValue::kElements) part.own_rows = std::move(rows);
-    part.rows = shared;
-    assembly.add(std::move(part));
+    if (value == BlockValue::kElements) job.own_rows = std::move(rows);
+    job.rows = shared;
+    assembly.add(std::move(job));
   };
   add(name, BlockValue::kElements);
   add(packing.segments, BlockValue::kSegments);
@@ -111,7 +111,7 @@ Batch BatchJob::finish_blocks() {
     batch.positions.push_back(block.row.position);
     batch.padding += block.row.padding ? 1 : 0;
   }
-  for (BatchAssembly::Part& part : assembly_->parts()) batch.fields.push_back(std::move(part.field));
+  for (BatchAssembly::FieldJob& field : assembly_->fields()) batch.fields.push_back(std::move(field.result));
   assembly_.reset();
   drop_all_values();
   return batch;

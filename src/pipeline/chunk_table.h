@@ -19,13 +19,14 @@ struct RowInBlock {
 };
 
 /// A block: chunks of one lane whose rows are mixed. All of them are needed until the last position
-/// of the block has been processed, since each of its positions may have a row of any of them.
+/// of the block has been processed, since each of its positions may have a row of any of them. The
+/// table and the batches that need the block share it; the run's lock guards it.
 struct ChunkBlock {
   int64_t epoch = 0;
   Order::Range range;
   std::vector<std::shared_ptr<Chunk>> chunks;  ///< by number
   std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
-  bool open = true;                            ///< further rows of it will be planned
+  bool open = true;                            ///< batches that are not planned yet may need it
   bool retained = false;                       ///< counted in Chunk::holders of its chunks
   bool replayed = false;  ///< of a replayed sample; it is not in the table but belongs to one batch
   int64_t users = 0;      ///< tasks that need it

@@ -24,8 +24,8 @@ class PendingCall : public ForeignCall {
 /// and threads of user code take them out. May be used from any thread.
 class ForeignCalls {
  public:
-  /// Adds a call. The smallest `order` is taken first; it also names the call for abandon(). After
-  /// close() the call is abandoned.
+  /// Adds a call. The call with the smallest `order` is taken first; `order` also identifies it for
+  /// abandon(). After close() the call is abandoned.
   void put(uint64_t order, std::shared_ptr<PendingCall> call);
   /// Waits for a call and removes it. Null on time-out and after close().
   std::shared_ptr<ForeignCall> take(std::chrono::milliseconds timeout);

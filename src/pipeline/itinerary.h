@@ -78,11 +78,10 @@ class Itinerary {
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
 
-/// Gives a run its steps, one after another. A step may depend on the records that have arrived and
-/// on the steps before it. The run therefore calls step() in order and from one thread at a time;
-/// the other methods may be called from any thread. Asking for the same place again gives the same
-/// step. A step source serves one run. Its owner tells it before the run continues at another
-/// place.
+/// The steps of one run, one after another. A step may depend on the records that have arrived and on
+/// the steps before it. The run therefore calls step() in order and from one thread at a time; the
+/// other methods may be called from any thread. step() returns the same step for the same place. The
+/// run's owner notifies the step source before the run continues at another place.
 class StepSource : public Itinerary {
  public:
   /// Number of batches in the epoch of `at`: those before `at` and those left. Nothing if the epoch
@@ -104,9 +103,9 @@ class StepSource : public Itinerary {
   /// The step that begins at `at`. Nothing if finished(at), if it is not known yet, or if epochs
   /// have no steps.
   virtual std::optional<StepPlan> step(const Cursor& at) = 0;
-  /// The error after which no further step becomes known. OK as long as steps can still come.
+  /// The error after which there will be no further step. OK as long as steps can still come.
   virtual Status failure() const { return {}; }
-  /// For the log: what a step that is not known yet waits for.
+  /// For the log: describes the event that the next step waits for.
   virtual std::string awaited() const { return {}; }
 };
 

@@ -75,7 +75,7 @@ MemoryNeeds MemoryModel::needs(Estimate estimate) const {
 
 ByteCount MemoryModel::values(Estimate estimate, Values found) const {
   if (unsized_ == 0) return 0;
-  const ByteCount all = std::accumulate(found.each.begin(), found.each.end(), ByteCount());
+  const ByteCount all = std::accumulate(found.bytes.begin(), found.bytes.end(), ByteCount());
   const ByteCount mean = all / std::max<uint64_t>(nonnegative(found.samples), 1);
   const uint64_t rows = nonnegative(shape_.rows);
   const ByteCount padded = ByteCount(shaped_bytes_) * rows;
@@ -83,12 +83,12 @@ ByteCount MemoryModel::values(Estimate estimate, Values found) const {
     const bool referred = plan_->chunks && plan_->chunks->gathers_rows;
     return with_copies(mean * rows + padded, rows, referred) + padding(mean);
   }
-  std::ranges::sort(found.each, std::greater<>());
+  std::ranges::sort(found.bytes, std::greater<>());
   // A batch that is larger than the data set repeats samples.
   const uint64_t times =
       1 + rows * nonnegative(shape_.lanes) / std::max<uint64_t>(nonnegative(plan_->selection->size()), 1);
-  return with_copies(sum_of_largest(found.each, found.max_in_batch) * times + padded, rows, /*referred=*/false) +
-         padding(sum_of_largest(found.each, 1));
+  return with_copies(sum_of_largest(found.bytes, found.max_in_batch) * times + padded, rows, /*referred=*/false) +
+         padding(sum_of_largest(found.bytes, 1));
 }
 
 MemoryModel::Values MemoryModel::estimate_chunks(Estimate estimate, MemoryNeeds& needs) const {

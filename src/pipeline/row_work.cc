@@ -21,7 +21,8 @@ namespace {
 // So many bad replacements in a row indicate that the whole data set is broken.
 constexpr int64_t kMaxReplacements = 100;
 
-bool asks_for_more(const Status& status, const WorkMemory& memory) {
+// Whether the row failed because it needs more working memory than the thread was granted.
+bool lacks_grant(const Status& status, const WorkMemory& memory) {
   return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
 }
 
@@ -53,11 +54,11 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
   return {};
 }
 
-// A field that tells whether the row's sample is a replayed one.
-Value mark_of(const BatchJob& batch, int64_t row) {
-  Tensor old = Tensor::allocate(DType::kBool, Shape{});
-  old.buffer.data()[0] = batch.step().is_replayed(row) ? 1 : 0;
-  return Value::of(std::move(old));
+// The value of the field that marks replayed samples.
+Value replayed_mark(const BatchJob& batch, int64_t row) {
+  Tensor mark = Tensor::allocate(DType::kBool, Shape{});
+  mark.buffer.data()[0] = batch.step().is_replayed(row) ? 1 : 0;
+  return Value::of(std::move(mark));
 }
 
 // Measures the CPU time of a row, whatever its outcome.
@@ -108,9 +109,11 @@ RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<cons
 RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const {
   RowResult failed;
   try {
-    if (plan_->chunks && plan_->chunks->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
+    if (plan_->chunks && plan_->chunks->gathers_rows)
+      return RowGather(*this, *plan_, batch, input, placement).run(memory);
     RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, placement, memory);
-    // A second pass row by row finds the bad row and applies the policy to it.
+    // gather() does not say which row is bad. A second pass row by row finds it and applies the
+    // policy to it.
     if (plan_->gathers_only() && is_data_error(result.fatal.code()))
       result = run_stages(input, batch, placement, memory);
     // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
@@ -161,10 +164,11 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
   return result;
 }
 
-// Whether the row can be processed: the chunk of its sample is in the block, or the object or the
-// cache entry is in memory.
-bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
-                        RowResult& result) const {
+// Brings the row's stored bytes into memory, if that needs no waiting. Returns false, and sets the
+// verdict, if the task cannot continue now: the chunk of its sample is not in the block, its object
+// has to be read asynchronously or cannot be read, or its cache entry is damaged.
+bool RowWork::prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                            RowResult& result) const {
   const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
   if (placement.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() &&
       !placement.block->has_row(sample.id)) {
@@ -178,24 +182,24 @@ bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& pl
   return false;
 }
 
-// Runs a row, or the replacements of its sample as long as these are at hand. Returns false if the
-// task cannot continue now.
+// Runs a row, and then the replacements of its sample as long as these need no read. Returns false
+// if the task cannot continue now; the verdict says why.
 bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
                          WorkMemory& memory, RowResult& result) const {
-  while (has_bytes(input, batch, placement, row, result)) {
+  while (prepare_bytes(input, batch, placement, row, result)) {
     const uint64_t before = memory.reserved();
     Status status = run_row(input, batch, placement, row, memory, result);
-    if (asks_for_more(status, memory)) {
+    if (lacks_grant(status, memory)) {
       result.needs_bytes = status.bytes_needed();
       result.verdict = Verdict::kNeedsBytes;
       return false;
     }
     const uint64_t made = memory.reserved() - before;
-    const bool at_hand =
+    const bool replacement_needs_no_read =
         !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
-    if (result.verdict != Verdict::kLookUpAgain || !at_hand) {
+    if (result.verdict != Verdict::kLookUpAgain || !replacement_needs_no_read) {
       // Memory of intermediate values is free again. Only values that wait for the batch still
       // count.
       if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.value_bytes(row)));
@@ -207,12 +211,12 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& p
   return false;
 }
 
-// Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
-// if the row cannot continue now.
+// Reads the bytes of the object or cache entry unless they are in memory, if that needs no waiting.
+// Returns false, and sets the verdict, if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   StoredBytes& bytes = input.bytes;
-  if (const auto& answered = input.entry.answered; answered && bytes.in_memory) {
-    answered(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
+  if (const auto& on_version_read = input.entry.on_version_read; on_version_read && bytes.in_memory) {
+    on_version_read(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
     result.verdict = Verdict::kLookUpAgain;
     return false;
   }
@@ -238,7 +242,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& pl
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
-  if (input.stage == 0 && !input.bytes.is_hit()) look_again(input, batch);
+  if (input.stage == 0 && !input.bytes.is_hit()) retry_lookup(input, batch);
   Result<Record> begun = begin_row(input, placement, id);
   // The error of a chunk may have been found before the batch was due.
   result.storage_unavailable = plan_->chunks && begun.status().code() == Code::kUnavailable;
@@ -246,7 +250,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& pl
   size_t stage = input.stage;
   if (input.bytes.is_hit() && input.stage == 0) {
     stage = input.bytes.entry->stage + 1;
-    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(mark_of(batch, row));
+    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(replayed_mark(batch, row));
   }
   result.first_stage = result.end_stage = stage;
   for (; stage < plan_->stages.size(); ++stage) {
@@ -260,7 +264,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& pl
     if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
       if (keyed->drops_extras) input.extras.clear();
       FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
-      if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
+      if (keyed->marks_replayed) record.push_back(replayed_mark(batch, row));
       continue;
     }
     const SampleContext context{batch.key(row, stage), &memory};
@@ -352,8 +356,8 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   RowError error{row, job.id, std::move(status), /*raise=*/false};
   // A packed sequence cannot be replaced by one of another length, and for a replayed sample the
   // order has no replacement.
-  const bool none_stands_in = plan_->packing || batch.step().is_replayed(row);
-  switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
+  const bool irreplaceable = plan_->packing || batch.step().is_replayed(row);
+  switch (policy_ == BadSample::kReplace && irreplaceable ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
     // The replacement follows from seed, epoch, position and attempt alone, so it is the same in

@@ -270,7 +270,7 @@ class Compiler {
     }
     if (!cache || !input_.open_cache) chunks_->cached_after = chunks_->ops.size();
     chunks_->packed = PackedRows(inference_.schemas[i - 1]);
-    chunks_->place = place_of(i, inference_.schemas[i - 1]);
+    chunks_->rows_identity = place_of(i, inference_.schemas[i - 1]);
     if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_chunk_cache(*cache));
     return i;
   }
@@ -284,9 +284,9 @@ class Compiler {
     hasher.update_value(place.high);
     hasher.update_value(place.low);
     hasher.update(chunks_->caches_packed() ? "packed" : "columns");
-    chunks_->cache_place = hasher.digest();
+    chunks_->cache_identity = hasher.digest();
     const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(chunks_->source->fewest_rows());
-    FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_place, least));
+    FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_identity, least));
     return {};
   }
 

@@ -38,7 +38,7 @@ class BlockUses {
   void undo_widen(const WindowBatch& batch, RowTask& task) const;
   /// Looks up again the replayed samples whose chunks have not been requested yet. If an entry has
   /// arrived since, the task does not need its chunk any more.
-  void look_again(WindowBatch& batch) const;
+  void retry_lookups(WindowBatch& batch) const;
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
   /// `bytes.entry` meanwhile, so the state is checked first.
   bool awaits_block(const WindowBatch& batch, const RowTask& task) const {

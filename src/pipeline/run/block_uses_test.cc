@@ -64,8 +64,8 @@ TEST(BlockUses, a_task_that_runs_keeps_its_block) {
   const WindowBatchPtr batch = parts.begin();
   batch->tasks[0].state = RowTask::Running{};
   parts.uses.release_all(*batch);
-  EXPECT_TRUE(batch->tasks[0].uses);
-  EXPECT_FALSE(batch->tasks[1].uses);
+  EXPECT_EQ(batch->tasks[0].block_use, BlockUse::kUser);
+  EXPECT_EQ(batch->tasks[1].block_use, BlockUse::kNone);
 }
 
 TEST(BlockUses, replacements_from_elsewhere_widen_a_block_until_that_is_forgotten) {

@@ -66,16 +66,16 @@ void Chunks::drop_others(const ChunkBlock* needed) {
 }
 
 bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
-  std::vector<Chunk*> away;
+  std::vector<Chunk*> unavailable;
   for (const ChunkBlockPtr& block : blocks)
     for (const auto& chunk : block->chunks)
-      if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
+      if (chunk->status().code() == Code::kUnavailable) unavailable.push_back(chunk.get());
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
-  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
-  // Failed chunks have no rows, so a task that pins one does not use its memory. `away` may contain
+  if (std::ranges::any_of(unavailable, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
+  // Failed chunks have no rows, so a task that pins one does not use its memory. `unavailable` may contain
   // a chunk twice; only the first reset has an effect.
-  for (Chunk* chunk : away)
+  for (Chunk* chunk : unavailable)
     if (chunk->is<Chunk::Failed>()) drop(*chunk);
   return true;
 }
@@ -110,7 +110,7 @@ std::string Chunks::name_of_missing(const ChunkBlock& block) const {
   return plan_.source->chunk_name(first_missing(block).number);
 }
 
-// Requests the stored bytes of the chunk.
+// Requests the stored bytes of a chunk that is Waiting or Reading.
 Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
   if (chunk->is<Chunk::Waiting>()) {
     if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
@@ -141,31 +141,32 @@ Step Chunks::begin_fetching(Chunk& chunk, const BlockRequest& request) {
   return Step::kMoved;
 }
 
+// Acquires memory for a chunk that is Read, and posts its decoding.
 Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
   if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
   if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
   const ChunkNeeds needs = chunk_work_.needs(chunk->number, chunk->bytes, chunk->working_needed);
   Chunk::Running running;
   if (!acquire_memory(running, needs.packed, request)) return Step::kNoBytes;
-  std::optional<Claim> beside = claim(Use::kChunks, needs.unpacked, request);
-  std::optional<Claim> thread = beside ? claim(Use::kWorking, needs.working, request) : std::nullopt;
-  if (!thread) return Step::kNoBytes;
-  running.rows.merge(std::move(*beside));
-  running.working = std::move(*thread);
+  std::optional<Claim> unpacked = claim(Use::kChunks, needs.unpacked, request);
+  std::optional<Claim> working = unpacked ? claim(Use::kWorking, needs.working, request) : std::nullopt;
+  if (!working) return Step::kNoBytes;
+  running.rows.merge(std::move(*unpacked));
+  running.working = std::move(*working);
   chunk->state = std::move(running);
   ++decoding_;
-  // `at_work` ends when the task is destroyed, and no lock is held then.
+  // The task holds the right to make shared rows. It is destroyed without a lock.
   core_.post(actions, request.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
-             [this, chunk, at_work = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
+             [this, chunk, sharing_right = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
   return Step::kMoved;
 }
 
-// Checks whether another run has the chunk's rows or is making them. Returns nothing if this run
-// has to make the chunk, and otherwise the result of the step.
+// Uses the chunk's rows if another run has them, and waits for them if another run is making them.
+// Returns the result of this step, or nothing if this run has to make the chunk itself.
 std::optional<Step> Chunks::adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request) {
   if (chunk->awaits_other_run) return Step::kMoved;
-  if (!chunk->identity) chunk->identity.emplace(plan_.identity(chunk->number));
-  const std::optional<Hash128>& identity = *chunk->identity;
+  if (!chunk->sharing_key) chunk->sharing_key.emplace(plan_.sharing_key(chunk->number));
+  const std::optional<Hash128>& identity = *chunk->sharing_key;
   if (!identity) return std::nullopt;
   if (SharedChunks::Rows rows = shared_->find(*identity)) {
     // Every run that holds the rows claims their bytes, since each may be the last one that holds
@@ -190,7 +191,7 @@ std::optional<Step> Chunks::adopt_shared(const std::shared_ptr<Chunk>& chunk, co
 
 std::shared_ptr<void> Chunks::on_send(Element& element) {
   const auto& chunk = static_cast<Chunk&>(element);
-  return chunk.identity && *chunk.identity ? shared_->begin(**chunk.identity) : nullptr;
+  return chunk.sharing_key && *chunk.sharing_key ? shared_->begin(**chunk.sharing_key) : nullptr;
 }
 
 std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const BlockRequest& request) const {

@@ -30,8 +30,11 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
     chunk->become(Chunk::Waiting{});
   } else if (made.rows.ok()) {
     finish(*chunk, running, std::move(*made.rows));
+  } else if (made.page_cache_miss) {
+    chunk->working_needed = 0;
+    chunk->become(Chunk::Waiting{});
   } else {
-    decoding_failed(*chunk, made.rows.status(), made.page_cache_miss);
+    decoding_failed(*chunk, made.rows.status());
   }
 }
 
@@ -47,20 +50,19 @@ void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const
     claim.shrink_to(bytes);
   }
   chunk.working_needed = 0;
-  if (*chunk.identity) shared_->offer(**chunk.identity, rows);
+  if (*chunk.sharing_key) shared_->offer(**chunk.sharing_key, rows);
   chunk.state = Chunk::Ready{std::move(rows), std::move(claim)};
 }
 
-// The chunk starts again if its bytes were not in the page cache or its cache entry was damaged. It
-// is decoded again from the same bytes if it needs more memory than last time. Otherwise all of its
-// rows are bad.
-void Chunks::decoding_failed(Chunk& chunk, Status status, bool page_cache_miss) {
+// The chunk starts again if its cache entry was damaged. It is decoded again from the same bytes if
+// it needs more memory than last time. Otherwise all of its rows are bad.
+void Chunks::decoding_failed(Chunk& chunk, Status status) {
   const uint64_t own = core_.options.memory.per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
   const bool damaged_entry = chunk.bytes.in_cache() && status.code() == Code::kCorrupt;
   const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.working_needed < beyond;
   chunk.working_needed = lacks_memory ? beyond : 0;
-  if (page_cache_miss || damaged_entry)
+  if (damaged_entry)
     chunk.become(Chunk::Waiting{});
   else if (lacks_memory)
     chunk.state = Chunk::Read{};

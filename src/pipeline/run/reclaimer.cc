@@ -19,8 +19,8 @@ bool WindowReclaimer::reclaim(WindowBatch& batch, const RowTask* task, uint64_t 
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-// Revokes the youngest first until it is enough. Chunks are dropped only if nothing else can be
-// revoked.
+// Revokes elements younger than the task, the youngest first, until `bytes` are available. Chunks are
+// dropped only if nothing else can be revoked.
 void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const uint64_t before = core_.memory.used();
   for (size_t i = batches_.size(); i-- > 1;) {
@@ -44,6 +44,7 @@ bool WindowReclaimer::is_enough(uint64_t bytes) const {
   return core_.memory.used() + bytes <= core_.memory.capacity();
 }
 
+// Raises the budget to the bytes that the task needs. If that is not possible, the batch fails.
 bool WindowReclaimer::raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const bool refused = core_.memory.system_refuses();
   Status status = refused ? system_lacks_memory() : insufficient_memory(core_, batch, task, bytes);

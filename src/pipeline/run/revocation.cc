@@ -12,7 +12,7 @@ void Revocation::revoke(WindowBatch& batch, RowTask& task) const {
   drop_bytes(task);
   uses_.add_user(batch, task);
   // A read in flight keeps its claim until it ends. Its answer is ignored.
-  batch.wait(task);
+  batch.make_waiting(task);
 }
 
 void Revocation::yield(WindowBatch& batch, RowTask& task) const {
@@ -32,7 +32,7 @@ void Revocation::revoke_batch(WindowBatch& batch) const {
 }
 
 void Revocation::finish_revoking(WindowBatch& batch) const {
-  if (!batch.revoking || batch.running > 0 || batch.assembling > 0) return;
+  if (!batch.revoking || batch.summary.running() > 0 || batch.assembling > 0) return;
   for (RowTask& task : batch.tasks) {
     uses_.undo_widen(batch, task);
     revoke(batch, task);
@@ -41,7 +41,7 @@ void Revocation::finish_revoking(WindowBatch& batch) const {
   batch.job.reset_rows();
   batch.job.drop_slots();
   batch.made.reset();
-  batch.done = batch.first = 0;
+  batch.summary.on_batch_revoked();
   batch.complete = batch.retry_when_due = false;
   batch.revoking = false;
   if (batch.dropped) uses_.release_all(batch);

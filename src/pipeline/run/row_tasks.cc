@@ -10,7 +10,8 @@
 
 namespace forebay {
 
-Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead) {
+Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how) {
+  const bool ahead = how == Start::kReadOnly;
   if (!claim_entry(batch, task) || (ahead && task.bytes.is_hit())) return Step::kMoved;
   const Step step = ahead ? begin_ahead(batch, task, actions) : begin(batch, task, actions);
   // A task that could not start must not keep others waiting, so its flight ends.
@@ -39,18 +40,18 @@ Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& action
 Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoredBytes& bytes = task.bytes;
   // Another task may have read the bytes that it cannot use now.
-  bool at_hand = bytes.in_memory;
-  if (!at_hand) {
+  bool on_thread = bytes.in_memory;
+  if (!on_thread) {
     core_.row_work.prepare_read(task, batch->job);
     // Reading on the compute thread saves a hand-over as long as it does not wait; after a miss in
     // the page cache it is tried again now and then. An object of unknown size is not read there,
     // since it may need more bytes than it was granted.
     StoreQueue& queue = core_.fetcher.queue(*bytes.store);
     const bool expected = queue.reads_now();
-    at_hand = bytes.pieces.front().request.expected_size && queue.try_now();
+    on_thread = bytes.pieces.front().request.expected_size && queue.try_now();
     // A try after a miss queues even if the threads are full. On a busy machine there would
     // never be one otherwise.
-    if (at_hand ? expected && core_.threads_full() : !queue.has_slot()) return Step::kNoSlot;
+    if (on_thread ? expected && core_.threads_full() : !queue.has_slot()) return Step::kNoSlot;
   }
   // The batch's memory comes first: a fetched row without a destination would have to be fetched
   // again.
@@ -60,7 +61,7 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   TaskReclaimer others(reclaimer_, task);
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, bytes.size(), &others);
   if (!claim) return Step::kNoBytes;
-  read(task, std::move(*claim), at_hand, actions);
+  read(task, std::move(*claim), on_thread ? ReadOn::kComputeThread : ReadOn::kStore, actions);
   return Step::kMoved;
 }
 
@@ -75,7 +76,7 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   uses_.pin(*batch, task);
   task.state = RowTask::Running{std::move(*working)};
   if (task.entry.flight) task.entry.flight->resume();
-  ++batch->running;
+  batch->summary.on_running();
   const size_t index = batch->index_of(task);
   const uint64_t unread = task.bytes.in_memory || task.stage > 0 ? 0 : kAboutUnread;
   core_.post(actions, batch->order(index), Work::kRows, batch->order(index) | unread,
@@ -84,14 +85,14 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
 }
 
 bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
-  const bool only_reads = !core_.plan->starts_with_user_code();
-  for (size_t index = batch->waiting_from; index < batch->tasks.size(); ++index) {
+  const Start how = core_.plan->starts_with_user_code() ? Start::kFull : Start::kReadOnly;
+  for (size_t index = batch->summary.first_waiting(); index < batch->tasks.size(); ++index) {
     RowTask& task = batch->tasks[index];
     if (task.is<RowTask::Waiting>()) {
-      if (start(batch, task, actions, only_reads) != Step::kMoved) return false;
-      batch->untouched = std::max(batch->untouched, index + 1);
+      if (start(batch, task, actions, how) != Step::kMoved) return false;
+      batch->summary.on_start(index);
     }
-    if (index == batch->waiting_from) ++batch->waiting_from;
+    batch->summary.pass_waiting(index);
   }
   return true;
 }
@@ -107,8 +108,8 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, size);
   if (!claim) return Step::kNoBytes;
   // If all tasks are read ahead, only this try can find that the page cache has the data by now.
-  const bool at_hand = !queue.reads_now() && bytes.pieces.front().request.expected_size && queue.try_now();
-  read(task, std::move(*claim), at_hand, actions);
+  const bool on_thread = !queue.reads_now() && bytes.pieces.front().request.expected_size && queue.try_now();
+  read(task, std::move(*claim), on_thread ? ReadOn::kComputeThread : ReadOn::kStore, actions);
   return Step::kMoved;
 }
 
@@ -120,9 +121,9 @@ bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
   return true;
 }
 
-// `at_hand`: the bytes are in memory, or a compute thread reads them.
-void RowTasks::read(RowTask& task, Claim claim, bool at_hand, Actions& actions) {
-  if (at_hand) {
+// kComputeThread: the bytes are in memory, or the compute thread that runs the task reads them.
+void RowTasks::read(RowTask& task, Claim claim, ReadOn where, Actions& actions) {
+  if (where == ReadOn::kComputeThread) {
     task.bytes.claim = std::move(claim);
     task.state = RowTask::Read{};
   } else {

@@ -7,7 +7,7 @@
 namespace forebay {
 
 // Looks the sample up. If its entry is missing, the task gets the right to make it. Returns false
-// if another task is making it; this task is notified later.
+// if another task is making the entry: the task is then AwaitingEntry and is notified later.
 bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
@@ -29,8 +29,8 @@ bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
   }
 }
 
-// Returns false if the entry's flight has ended, or is paused and must not be waited for. The
-// caller then looks the entry up again.
+// Makes the task AwaitingEntry. Returns false, and changes nothing, if the entry's flight has ended,
+// or is paused and must not be waited for. The caller then looks the entry up again.
 bool RowTasks::await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);
@@ -45,19 +45,20 @@ bool RowTasks::await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFl
   return waits;
 }
 
-// Called on the thread of the entry's maker. The work continues on a thread of this run.
+// Called on the thread of the task that made the entry. The work continues on a thread of this run.
 void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket) {
   const RunCore::Lock lock(core_.mutex);
   RowTask& task = batch.tasks[index];
   const auto* awaiting = std::get_if<RowTask::AwaitingEntry>(&task.state);
   if (awaiting == nullptr || awaiting->ticket != ticket) return;
-  batch.wait(task);
+  batch.make_waiting(task);
   if (!core_.closed && core_.queue) core_.act_on_a_thread();
 }
 
-// The oldest task of a run waits only for flights that progress by themselves. A paused maker may
-// wait for memory that this run holds, or for the consumer of another run, and that may be the
-// thread that this run's consumer waits for.
+// Lets the oldest task of the run make the entry itself if the entry's flight is paused. It waits
+// only for flights that progress by themselves: a paused one may wait for memory that this run
+// holds, or for the consumer of another run, and that may be the thread that this run's consumer
+// waits for. Returns false if the flight is at work or has ended.
 bool RowTasks::bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const {
   std::optional<SingleFlight::Look> look = task.entry.missing->flights->look(task.entry.missing->key);
   if (!look || look->working) return false;
@@ -71,14 +72,15 @@ void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const
   if (!task.is<RowTask::AwaitingEntry>() || !is_oldest(batches_, *batch, &task)) return;
   const std::optional<SingleFlight::Look> look = task.entry.missing->flights->look(task.entry.missing->key);
   if (look && look->working) return;
-  batch->wait(task);
+  batch->make_waiting(task);
 }
 
-// Called when the task needs memory or a thread of this run to continue.
+// Marks the task's flight as depending on this run: the task needs memory or a thread to continue.
+// Other runs may then bypass it, and use the bytes that it has read.
 void RowTasks::pause_flight(RowTask& task) const {
   if (!task.entry.flight) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.answered)
+  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.on_version_read)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.notify_later(task.entry.flight->pause(std::move(stored)));
 }

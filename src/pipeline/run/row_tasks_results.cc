@@ -25,8 +25,8 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
   AdvancingLock advancing(core_);
   RowTask& task = call.batch->tasks[call.index];
   // A task that was revoked and called user code again has another ticket.
-  const auto* wanted = std::get_if<RowTask::InUserCode>(&task.state);
-  if (core_.closed || wanted == nullptr || wanted->ticket != call.ticket) return;
+  const auto* in_user_code = std::get_if<RowTask::InUserCode>(&task.state);
+  if (core_.closed || in_user_code == nullptr || in_user_code->ticket != call.ticket) return;
   if (status.ok()) {
     const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
     status = accept_answer(stage, schema, std::move(record), task);
@@ -40,6 +40,7 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
   }
 }
 
+// Runs on a compute thread.
 void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory) {
   const uint64_t own = core_.options.memory.per_thread;
   RowTask& task = batch->tasks[index];
@@ -59,14 +60,15 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   }
   AdvancingLock advancing(core_);
   core_.on_task_ended();
-  --batch->running;
+  batch->summary.on_stopped();
   BlockUses::done_reading(*batch, task);
   result.storage_unavailable &= ahead;
   process_result(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.state).working),
                  advancing.actions);
 }
 
-// `grant`: working memory of the task, which is released.
+// Processes the result of a compute thread, or the error of a read or of user code. `grant` is the
+// working memory of the task, which is released.
 void RowTasks::process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant,
                               Actions& actions) {
   if (batch->revoking || core_.closed) {
@@ -77,10 +79,11 @@ void RowTasks::process_result(const WindowBatchPtr& batch, RowTask& task, RowRes
   }
   task.copied = std::move(result.copied);
   if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
-    if (!charge_values(*batch, task, grant, &result.needs_bytes)) {
+    if (const std::optional<uint64_t> needed = charge_values(*batch, task, grant)) {
       // The errors are reported now although the task runs again: rows that were skipped or
       // replaced stay so and do not fail again.
       result.verdict = Verdict::kNeedsBytes;
+      result.needs_bytes = *needed;
     } else if (batch->releases_block_early(task)) {
       uses_.release(*batch, task);
     }
@@ -90,6 +93,7 @@ void RowTasks::process_result(const WindowBatchPtr& batch, RowTask& task, RowRes
   apply_verdict(batch, task, result, actions);
 }
 
+// Gives the task its next state.
 void RowTasks::apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
@@ -118,7 +122,7 @@ void RowTasks::apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResu
   if (batch->due && std::exchange(batch->retry_when_due, false)) revocation_.revoke_batch(*batch);
 }
 
-// The object was not in the page cache.
+// Reads an object asynchronously that was not in the page cache.
 void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoreQueue& queue = core_.fetcher.queue(*task.bytes.store);
   queue.record_try(/*hit=*/false);
@@ -130,27 +134,27 @@ void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actio
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
   if (queue.has_slot()) {
-    read(task, std::move(task.bytes.claim), /*at_hand=*/false, actions);
+    read(task, std::move(task.bytes.claim), ReadOn::kStore, actions);
   } else {
     revocation_.revoke(*batch, task);
   }
 }
 
 // Releases the fetched bytes and charges the values that wait for the batch, at first from the
-// working memory of the task. Returns false if memory is lacking: the values are dropped, and the
-// task has to run again with `needs_bytes`.
-bool RowTasks::charge_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const {
+// working memory of the task. Returns nothing if that succeeded. If memory is lacking, the values
+// are dropped and the task has to run again with the returned bytes of working memory.
+std::optional<uint64_t> RowTasks::charge_values(WindowBatch& batch, RowTask& task, Claim& grant) const {
   BatchJob& job = batch.job;
-  uint64_t kept = 0;
+  uint64_t charged = 0;
   const RowPlacement at = batch.placement(task);
-  for (int64_t i = task.begin; job.stores_values_per_row() && i < task.end; ++i) kept += job.value_bytes(at.row(i));
-  kept += task.copied.size();
+  for (int64_t i = task.begin; job.stores_values_per_row() && i < task.end; ++i) charged += job.value_bytes(at.row(i));
+  charged += task.copied.size();
   Claim& claim = task.bytes.claim;
-  if (kept <= claim.bytes()) {
-    claim.shrink_to(kept);
-    return true;
+  if (charged <= claim.bytes()) {
+    claim.shrink_to(charged);
+    return std::nullopt;
   }
-  const uint64_t more = kept - claim.bytes();
+  const uint64_t more = charged - claim.bytes();
   Claim values = grant.split(std::min(more, grant.bytes()));
   const uint64_t lacking = more - values.bytes();
   if (task.stage > 0) {  // made by user code, which is not called again
@@ -159,12 +163,11 @@ bool RowTasks::charge_values(WindowBatch& batch, RowTask& task, Claim& grant, ui
     values.merge(std::move(*rest));
   } else if (lacking > 0) {  // take() may fail even for 0 bytes, if caches exceed the budget
     for (int64_t i = task.begin; i < task.end; ++i) job.drop_values(at.row(i));
-    *needs_bytes = core_.options.memory.per_thread + more;
-    return false;
+    return core_.options.memory.per_thread + more;
   }
   values.move_to(Use::kFetched);
   claim.merge(std::move(values));
-  return true;
+  return std::nullopt;
 }
 
 void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
@@ -172,7 +175,7 @@ void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
   task.record.clear();
   task.state = RowTask::Ready{};
   core_.end_flight(task.entry.flight);
-  ++batch.done;
+  batch.summary.on_ready();
 }
 
 }  // namespace forebay

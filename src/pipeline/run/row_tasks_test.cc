@@ -37,11 +37,11 @@ TEST(RowTasks, a_task_is_read_computed_and_done) {
   EXPECT_EQ(parts.advances, 1) << "what came back lets the run advance";
   EXPECT_EQ(parts.tasks.compute(batch, task, actions), Step::kMoved);
   EXPECT_TRUE(task.is<RowTask::Running>());
-  EXPECT_EQ(batch->running, 1u);
+  EXPECT_EQ(batch->summary.running(), 1u);
   parts.carry_out(actions);
   EXPECT_TRUE(task.is<RowTask::Ready>());
-  EXPECT_EQ(batch->done, 1u);
-  EXPECT_EQ(batch->running, 0u);
+  EXPECT_EQ(batch->summary.done(), 1u);
+  EXPECT_EQ(batch->summary.running(), 0u);
   EXPECT_EQ(parts.core.posted(), 0);
   EXPECT_EQ(parts.held(Use::kFetched), 0u) << "what was fetched is in the batch now";
 }

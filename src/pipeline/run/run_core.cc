@@ -15,16 +15,16 @@ size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
 
 }  // namespace
 
-RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std::shared_ptr<StepSource> order,
-                 RunnerOptions with)
-    : plan(std::move(what)), steps(std::move(order)), options(std::move(with)),
+RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> run_plan, std::shared_ptr<StepSource> step_source,
+                 RunnerOptions run_options)
+    : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
       row_work(plan, steps, options.bad_sample),
       memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       store_queue(plan->store() != nullptr ? &fetcher.queue(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}
 
-void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
+void RunCore::set_run(Advancing& run, std::weak_ptr<void> alive) {
   run_ = &run;
   alive_ = std::move(alive);
 }

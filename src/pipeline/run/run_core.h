@@ -22,9 +22,12 @@
 
 namespace forebay {
 
-/// Result of trying to move an element on: it moved, or it lacks a thread or request slot, or
-/// memory.
-enum class Step : uint8_t { kMoved, kNoSlot, kNoBytes };
+/// Result of trying to move an element on.
+enum class Step : uint8_t {
+  kMoved,
+  kNoSlot,  ///< it lacks a compute thread or a request slot; others that need none may go on
+  kNoBytes  ///< it lacks memory; younger elements must not take any
+};
 
 /// Actions that are decided with the run's lock held and carried out without it.
 struct Actions {
@@ -39,7 +42,7 @@ struct Actions {
   bool empty() const { return posts.empty() && flights.empty() && notifications.empty(); }
 };
 
-/// The part of a run that decides what to do next. RunCore calls it with the run's lock held.
+/// Decides what a run does next; Window implements it. RunCore calls it with the run's lock held.
 class Advancing {
  public:
   /// Moves all elements on that can be moved. Called repeatedly until it decides on no further
@@ -54,16 +57,17 @@ class Advancing {
 
 /// The state that all parts of a run share: the plan, the resources, and the one mutex that guards
 /// the bookkeeping of all parts. Reading, decoding and user code run without the mutex. A thread
-/// that returns from there takes an AdvancingLock. The window owns it.
+/// that returns from there takes an AdvancingLock, so that the run decides what follows. The window
+/// owns it.
 class RunCore {
  public:
   using Lock = forebay::Lock;
 
   RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
           RunnerOptions options);
-  /// Must be called first. `run` decides the next actions; `alive` is held while anything is in
-  /// flight.
-  void serve(Advancing& run, std::weak_ptr<void> alive);
+  /// Must be called first. `run` decides the next actions; `alive` owns the run, and is held while
+  /// anything is in flight.
+  void set_run(Advancing& run, std::weak_ptr<void> alive);
 
   // Usable from any thread without the lock:
   const std::shared_ptr<const ExecutionPlan> plan;
@@ -126,10 +130,10 @@ class RunCore {
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
   void act(Lock& lock, Actions actions = {}) FOREBAY_REQUIRES(mutex);
-  /// Called with the lock held, by code whose changes let nothing advance.
+  /// Called with the lock held by code that changes states in a way that lets nothing advance.
   void on_state_changed() { run_->on_state_changed(); }
   /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
-  /// another run. `destroyed_there` is destroyed there.
+  /// another run. `destroyed_there` is released on that thread.
   void act_on_a_thread(std::shared_ptr<void> destroyed_there = nullptr);
 
  private:
@@ -149,7 +153,8 @@ class RunCore {
   int posted_ = 0;
 };
 
-/// Holds the lock of a run. Its destructor lets the run advance and carries out the actions.
+/// Holds the lock of a run, for a thread that returns with a result. Its destructor lets the run
+/// advance, carries out the actions, and releases the lock.
 class FOREBAY_SCOPED_CAPABILITY AdvancingLock {
  public:
   explicit AdvancingLock(RunCore& core) FOREBAY_ACQUIRE(core.mutex);

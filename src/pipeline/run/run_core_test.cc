@@ -14,7 +14,7 @@ using namespace runner_test;
 
 /// Sends `wanted` reads, one at each step.
 struct Asking : private Advancing {
-  explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.serve(*this, alive); }
+  explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.set_run(*this, alive); }
   virtual ~Asking() = default;
   struct Read final : Flight {
     explicit Read(Asking& of) : Flight(*of.core.store_queue, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}

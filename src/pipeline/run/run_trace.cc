@@ -92,7 +92,7 @@ void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns) {
     trace.flow(Trace::Flow::kEnd, batch.order(task), row, now_ns - 1);
 }
 
-void ConsumerTrace::waits(int64_t now_ns, Awaited what) {
+void ConsumerTrace::begin_wait(int64_t now_ns, Awaited what) {
   if (waiting_ && what == what_) return;
   write_slice(now_ns);
   waiting_ = true;
@@ -100,7 +100,7 @@ void ConsumerTrace::waits(int64_t now_ns, Awaited what) {
   since_ = now_ns;
 }
 
-void ConsumerTrace::ends(int64_t now_ns) {
+void ConsumerTrace::end_wait(int64_t now_ns) {
   write_slice(now_ns);
   waiting_ = false;
 }
@@ -110,7 +110,7 @@ void ConsumerTrace::write_slice(int64_t now_ns) {
   if (const auto trace = trace_.get()) trace->slice(kConsumerRow, name_of(what_), since_, now_ns);
 }
 
-void ConsumerTrace::look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher) {
+void ConsumerTrace::sample(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher) {
   const auto trace = trace_.get();
   if (!trace || now_ns - looked_ < kLookNs) return;
   looked_ = now_ns;

@@ -42,12 +42,11 @@ class ConsumerTrace {
  public:
   explicit ConsumerTrace(const TraceSwitch& trace) : trace_(trace) {}
 
-  /// The consumer begins to wait, or waits for something else now.
-  void waits(int64_t now_ns, Awaited what);
-  /// The consumer waits no more.
-  void ends(int64_t now_ns);
+  /// The consumer begins to wait, or the reason of its wait changes to `what`.
+  void begin_wait(int64_t now_ns, Awaited what);
+  void end_wait(int64_t now_ns);
   /// Traces memory use and reads in flight, at most once a millisecond.
-  void look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
+  void sample(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
 
  private:
   void write_slice(int64_t now_ns);

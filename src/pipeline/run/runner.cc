@@ -127,7 +127,7 @@ void Runner::seek(const Cursor& at) {
   core_.send_notifications(lock);
 }
 
-void Runner::look_again() {
+void Runner::notify_steps_changed() {
   RunCore::Lock lock(core_.mutex);
   if (core_.queue) core_.act(lock);
   core_.changed.notify_all();
@@ -160,7 +160,7 @@ void Runner::close() {
     if (core_.posted() > 0 && !abandoned_) abandon_threads();
     queue = std::move(core_.queue);
     core_.fetcher.leave();
-    account = core_.memory.leave();
+    account = core_.memory.release_account();
     engine = std::move(engine_);
   }
   queue.reset();  // without the lock, which its last tasks take

@@ -47,7 +47,7 @@ class Runner {
   /// Continues at another place. All work for the former place is dropped.
   void seek(const Cursor& at);
   /// Notifies the run that its step source knows more steps, or has failed. From any thread.
-  void look_again();
+  void notify_steps_changed();
   /// Stops the run and waits until nothing is in flight. A user's function that does not return
   /// within RunnerOptions::patience stays on its thread, and the log names it.
   void close();

@@ -50,7 +50,7 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                      std::shared_ptr<StepSource> steps, const RunnerOptions& options) {
   std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(steps), options));
-  window->core_.serve(*window, window);
+  window->core_.set_run(*window, window);
   return window;
 }
 
@@ -128,23 +128,23 @@ void Window::begin_consumer_wait() {
   const int64_t now_ns = monotonic_ns();
   const Awaited what = what_is_awaited();
   waits_.begin(now_ns, what);
-  consumer_trace_.waits(now_ns, what);
+  consumer_trace_.begin_wait(now_ns, what);
 }
 
 int64_t Window::end_consumer_wait() {
   const int64_t now_ns = monotonic_ns();
-  consumer_trace_.ends(now_ns);
+  consumer_trace_.end_wait(now_ns);
   return waits_.end(now_ns);
 }
 
 void Window::on_state_changed() {
   if (!waits_.waiting() && !core_.plan->trace->on()) return;
   const int64_t now_ns = monotonic_ns();
-  consumer_trace_.look(now_ns, core_.memory, core_.fetcher);
+  consumer_trace_.sample(now_ns, core_.memory, core_.fetcher);
   if (!waits_.waiting()) return;
   const Awaited what = what_is_awaited();
   waits_.change(now_ns, what);
-  consumer_trace_.waits(now_ns, what);
+  consumer_trace_.begin_wait(now_ns, what);
 }
 
 Awaited Window::what_is_awaited() {

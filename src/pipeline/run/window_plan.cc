@@ -35,7 +35,7 @@ void Window::extend(Actions& actions) {
     while (needs_batches() && core_.steps->known(planned_)) {
       std::optional<StepPlan> step = core_.steps->step(planned_);
       if (!step) return;
-      add(begin(std::move(*step)));
+      add(make_batch(std::move(*step)));
     }
     return;
   }
@@ -44,17 +44,18 @@ void Window::extend(Actions& actions) {
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
 
+// Runs on a compute thread. Steps are planned without the lock.
 void Window::plan_batches() {
   RunCore::Lock lock(core_.mutex);
   while (!core_.closed && needs_batches()) {
     const Cursor at = planned_;
-    const uint64_t wanted = plans_dropped_;
+    const uint64_t dropped_before = plans_dropped_;
     lock.unlock();
     std::optional<StepPlan> step = core_.steps->step(at);
-    const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
+    const WindowBatchPtr batch = step ? make_batch(std::move(*step)) : nullptr;
     lock.lock();
     // After a seek() meanwhile, the step belongs to the former place.
-    if (wanted != plans_dropped_) continue;
+    if (dropped_before != plans_dropped_) continue;
     if (!batch) break;
     add(batch);
     core_.act(lock);
@@ -65,7 +66,7 @@ void Window::plan_batches() {
   core_.on_task_ended();
 }
 
-WindowBatchPtr Window::begin(StepPlan step) const {
+WindowBatchPtr Window::make_batch(StepPlan step) const {
   return std::make_shared<WindowBatch>(*core_.plan, *core_.steps, std::move(step), rows_per_task_);
 }
 
