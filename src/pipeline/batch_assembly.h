@@ -16,8 +16,8 @@
 namespace forebay {
 
 /// Assembles the fields of a batch whose row shape was not known. The BatchJob adds the fields with
-/// their layouts, acquires their memory, and calls make_pieces(). Then any number of threads copy the
-/// pieces. The bytes of the rows belong to the BatchJob and do not change meanwhile.
+/// their layouts, acquires their memory, and calls make_pieces(). Then any number of threads copy
+/// the pieces. The bytes of the rows belong to the BatchJob and do not change meanwhile.
 class BatchAssembly {
  public:
   /// Describes a field of packed blocks.

@@ -34,8 +34,8 @@ struct RowError {
 };
 
 /// A batch under construction: the memory for its rows and the state of each row. It is part of a
-/// WindowBatch. The run's lock guards it, except that a row's bytes and values belong to the compute
-/// thread that works on that row, and all of them to the threads that assemble the batch.
+/// WindowBatch. The run's lock guards it, except that a row's bytes and values belong to the
+/// compute thread that works on that row, and all of them to the threads that assemble the batch.
 ///
 /// First acquire_slots() gets memory for the fields of known shape, into which the rows are written
 /// directly. Values of other fields are stored row by row. Once all rows are done, the batch is
@@ -108,8 +108,8 @@ class BatchJob {
   /// Computes the layout of all fields of unknown shape from their values.
   void compute_layout();
   bool has_layout() const { return assembly_ != nullptr; }
-  /// Bytes that assembly takes from the pool. Before compute_layout() this computes the layout of the
-  /// rows present, which takes time.
+  /// Bytes that assembly takes from the pool. Before compute_layout() this computes the layout of
+  /// the rows present, which takes time.
   uint64_t assembly_bytes() const;
   /// Charges `bytes` to the pool's budget. Returns false, and holds nothing, if the budget does not
   /// have them now.
@@ -173,7 +173,8 @@ class BatchJob {
   std::vector<std::vector<RowBytes>> references_;  // the same if rows are gathered from chunks
   std::vector<size_t> unsized_;                    // outputs that have an entry in values_ or references_
   std::vector<Extras> extras_;                     // per row
-  std::atomic<int64_t> mismatched_row_ = -1;       // a row whose sequence differs from its packed length
+  // A row whose sequence differs from its packed length; -1 if there is none.
+  std::atomic<int64_t> mismatched_row_ = -1;
   bool has_slots_ = false;
   Claim claim_;
   Claim reserved_;  // for assembly; no memory was acquired for it yet

@@ -9,14 +9,16 @@
 
 namespace forebay {
 
-/// A chunk of a source (a row group, a record batch), from the first request to decoded rows. Chunks
-/// moves it through its states; ChunkTable and BlockUses count its users. The run's lock guards it.
+/// A chunk of a source (a row group, a record batch), from the first request to decoded rows.
+/// Chunks moves it through its states; ChunkTable and BlockUses count its users. The run's lock
+/// guards it.
 struct Chunk : Element {
   int64_t number = 0;
-  int holders = 0;                ///< blocks that hold it
-  int64_t pins = 0;               ///< tasks that need its memory to stay
-  int64_t readers = 0;            ///< pinning tasks that are posted to a compute thread or run there
-  bool awaits_other_run = false;  ///< another run is making the same chunk, and notifies this one at the end
+  int holders = 0;      ///< blocks that hold it
+  int64_t pins = 0;     ///< tasks that need its memory to stay
+  int64_t readers = 0;  ///< pinning tasks that are posted to a compute thread or run there
+  /// Another run is making the same chunk, and notifies this one at the end.
+  bool awaits_other_run = false;
   /// Key under which other runs share the rows. Unset until it is computed; null if they are not
   /// shared.
   std::optional<std::optional<Hash128>> sharing_key;
@@ -32,7 +34,8 @@ struct Chunk : Element {
     const auto* failed = std::get_if<Failed>(&state);
     return failed != nullptr ? failed->status : Status();
   }
-  /// Releases the stored bytes and enters a state, which holds all memory of the chunk from then on.
+  /// Releases the stored bytes and enters a state, which holds all memory of the chunk from then
+  /// on.
   template <class State>
   void become(State next) {
     bytes = {};

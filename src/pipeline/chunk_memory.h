@@ -20,8 +20,8 @@ class ChunkMemory {
  public:
   explicit ChunkMemory(const ChunkPlan& plan);
 
-  /// The needs of decoding. `stored`: bytes that the compute thread reads itself. `is_packed`: these
-  /// are a cache entry of packed rows, which is used as it was read.
+  /// The needs of decoding. `stored`: bytes that the compute thread reads itself. `is_packed`:
+  /// these are a cache entry of packed rows, which is used as it was read.
   ChunkNeeds needs(int64_t chunk, uint64_t stored, bool is_packed) const {
     return needs(sizes(chunk), stored, is_packed);
   }

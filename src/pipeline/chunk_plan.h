@@ -31,12 +31,13 @@ struct ChunkPlan {
   /// cache.
   std::shared_ptr<EntryCache> cache;
   size_t cached_after = 0;
-  Hash128 cache_identity;       ///< identity of the steps before the cache, and of the form of its entries
+  /// Identity of the steps before the cache, and of the form of its entries.
+  Hash128 cache_identity;
   PackedRows packed{Schema()};  ///< memory layout of the rows after the last operator
   /// Rows are copied directly from chunks into batches, since no operator runs on single rows.
   bool gathers_rows = false;
-  /// Identity of the steps and fields that decide the rows. Together with the chunk's identity it is
-  /// the key under which runs of this process share rows. Nothing if rows are not shared.
+  /// Identity of the steps and fields that decide the rows. Together with the chunk's identity it
+  /// is the key under which runs of this process share rows. Nothing if rows are not shared.
   std::optional<Hash128> rows_identity = {};
   std::shared_ptr<StepCounters> decode_counters = std::make_shared<StepCounters>();
 

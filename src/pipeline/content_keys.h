@@ -19,8 +19,8 @@ Hash128 entry_key(const Hash128& steps_identity, const Hash128& identity);
 /// versions.
 class ContentKeys final : public StageKeys {
  public:
-  /// `steps_identity`: identity of the steps before. `fetches`: the plan reads objects, which tells their
-  /// versions.
+  /// `steps_identity`: identity of the steps before. `fetches`: the plan reads objects, which tells
+  /// their versions.
   ContentKeys(std::shared_ptr<EntryCache> cache, std::shared_ptr<const Source> source, const Hash128& steps_identity,
               bool fetches)
       : cache_(std::move(cache)), source_(std::move(source)), versions_(source_->learned_versions()),

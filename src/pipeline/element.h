@@ -13,16 +13,16 @@
 
 namespace forebay {
 
-/// An element of a run: a chunk (`Chunk`), or a task (`RowTask`), which is some rows of a batch. Its
-/// stored bytes are fetched, and a compute thread makes rows of them. The run's lock guards the
-/// element; while it is Running, its stored bytes belong to a compute thread. An element holds memory
-/// only in `bytes` and in its state, so it is revoked by emptying the one and assigning Waiting to
-/// the other.
+/// An element of a run: a chunk (`Chunk`), or a task (`RowTask`), which is some rows of a batch.
+/// Its stored bytes are fetched, and a compute thread makes rows of them. The run's lock guards the
+/// element; while it is Running, its stored bytes belong to a compute thread. An element holds
+/// memory only in `bytes` and in its state, so it is revoked by emptying the one and assigning
+/// Waiting to the other.
 struct Element {
   /// Not begun.
   struct Waiting {};
-  /// Only tasks: another task, of this loader or another one, is making the cache entry that this one
-  /// needs.
+  /// Only tasks: another task, of this loader or another one, is making the cache entry that this
+  /// one needs.
   struct AwaitingEntry {
     uint64_t ticket;  ///< a notification with another ticket belongs to an earlier wait
   };
@@ -59,7 +59,8 @@ struct Element {
   std::variant<Waiting, AwaitingEntry, Reading, Read, Running, InUserCode, Ready, Failed> state;
 
   StoredBytes bytes;
-  uint64_t observed_bytes = 0;  ///< size of the object, once a read has shown it to be larger than estimated
+  /// Size of the object, once a read has shown it to be larger than estimated. Otherwise 0.
+  uint64_t observed_bytes = 0;
   /// Working memory beyond the thread's own that the last attempt asked for.
   uint64_t working_needed = 0;
 

@@ -38,10 +38,12 @@ struct ForeignStage {
   std::string name;
   size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
-  bool merge = false;         ///< the answer is added to the record; otherwise it replaces it
-  bool takes_all = false;     ///< the function also gets the extra fields of earlier user code
-  bool drops_extras = false;  ///< a step before this one selects fields, which drops the extra ones
-  /// Pairs of field names. If the answer lacks the first field, the second one is used in its place.
+  bool merge = false;      ///< the answer is added to the record; otherwise it replaces it
+  bool takes_all = false;  ///< the function also gets the extra fields of earlier user code
+  /// A step before this one selects fields, which drops the extra fields.
+  bool drops_extras = false;
+  /// Pairs of field names. If the answer lacks the first field, the second one is used in its
+  /// place.
   std::vector<std::pair<std::string, std::string>> substitutes;
   /// Names that later steps give to fields of their own, each with the name of that step. An answer
   /// with an extra field of such a name is an error.
@@ -95,8 +97,8 @@ struct ExecutionPlan {
   /// its entries save the most work.
   std::vector<size_t> keyed = {};
   const KeyedStage& keyed_stage(size_t at) const { return std::get<KeyedStage>(stages[at]); }
-  /// Number of stages, from the first on, in which replayed samples draw the random numbers that they
-  /// drew when they were new.
+  /// Number of stages, from the first on, in which replayed samples draw the random numbers that
+  /// they drew when they were new.
   size_t stages_when_new = 0;
   /// Whether an output needs the bytes of the stored object.
   bool fetches = false;

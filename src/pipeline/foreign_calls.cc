@@ -55,8 +55,8 @@ void ForeignCalls::abandon(uint64_t order) {
   const Lock lock(mutex_);
   const auto found = calls_.find(order);
   if (found == calls_.end()) return;
-  // Abandoned, since the destructor of a call without an answer takes the run's lock, which the caller
-  // may hold.
+  // Abandoned, since the destructor of a call without an answer takes the run's lock, which the
+  // caller may hold.
   found->second->abandon();
   calls_.erase(found);
 }

@@ -78,10 +78,10 @@ class Itinerary {
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
 
-/// The steps of one run, one after another. A step may depend on the records that have arrived and on
-/// the steps before it. The run therefore calls step() in order and from one thread at a time; the
-/// other methods may be called from any thread. step() returns the same step for the same place. The
-/// run's owner notifies the step source before the run continues at another place.
+/// The steps of one run, one after another. A step may depend on the records that have arrived and
+/// on the steps before it. The run therefore calls step() in order and from one thread at a time;
+/// the other methods may be called from any thread. step() returns the same step for the same
+/// place. The run's owner notifies the step source before the run continues at another place.
 class StepSource : public Itinerary {
  public:
   /// Number of batches in the epoch of `at`: those before `at` and those left. Nothing if the epoch

@@ -55,10 +55,11 @@ class StageKeys {
   virtual uint64_t arrivals() const { return 0; }
 };
 
-/// A stage that stores results of the stages before it: a `.cache()`, or the stage at which replayed
-/// samples re-enter. An entry holds one sample. Fields that the source has without a read (labels,
-/// paths) are not in the entry but are loaded from the source again, since they may change while the
-/// object does not. It is part of an ExecutionPlan, and any number of compute threads use it.
+/// A stage that stores results of the stages before it: a `.cache()`, or the stage at which
+/// replayed samples re-enter. An entry holds one sample. Fields that the source has without a read
+/// (labels, paths) are not in the entry but are loaded from the source again, since they may change
+/// while the object does not. It is part of an ExecutionPlan, and any number of compute threads use
+/// it.
 struct KeyedStage {
   std::string name;                   ///< name of the step in messages
   std::shared_ptr<EntryCache> cache;  ///< null if nothing is stored
@@ -73,7 +74,8 @@ struct KeyedStage {
   /// For each field of the schema, whether it is in the entry. A field in neither list is not
   /// needed.
   std::vector<bool> in_entry;
-  bool drops_extras = false;    ///< a step before this stage selects fields, which drops the extra ones
+  /// A step before this stage selects fields, which drops the extra fields.
+  bool drops_extras = false;
   bool marks_replayed = false;  ///< adds a field that tells whether the sample is replayed
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 

@@ -23,8 +23,8 @@ struct RunShape {
   int64_t chunks_mixed() const { return lanes * (block + 1); }
 };
 
-/// Sum of the `count` largest of some sizes, which are sorted in descending order: the worst case for
-/// so many objects in memory together.
+/// Sum of the `count` largest of some sizes, which are sorted in descending order: the worst case
+/// for so many objects in memory together.
 ByteCount sum_of_largest(const std::vector<uint64_t>& largest_first, int64_t count);
 
 /// Bytes that a run needs to make its oldest batch, by purpose.
@@ -66,8 +66,9 @@ class MemoryModel {
   /// Working memory that each compute thread keeps, if `left` bytes remain beside one batch and one
   /// sample.
   uint64_t thread_bytes(uint64_t left = UINT64_MAX) const;
-  /// Lower bound of the bytes that the values of these samples take until their batch is made, without
-  /// the fields of known shape. It is computed without reading the samples. Not for plans with chunks.
+  /// Lower bound of the bytes that the values of these samples take until their batch is made,
+  /// without the fields of known shape. It is computed without reading the samples. Not for plans
+  /// with chunks.
   ByteCount certain_values(std::span<const int64_t> ids) const;
 
  private:

@@ -11,7 +11,8 @@ enum class OpEffect : uint8_t {
   kTaking,     ///< selects samples by their numbers, without reading any
   kSelection,  ///< selects samples by their values, in a pass over all of them
   kOrder,      ///< puts the samples in another order
-  kPacking,    ///< makes blocks of one length from rows of any length; only an order and a batch may follow
+  /// Makes blocks of one length from rows of any length. Only an order and a batch may follow.
+  kPacking,
   kReplay,     ///< adds samples of earlier steps to each batch
   kBatching,   ///< makes batches of samples; nothing may follow
   kCaching,    ///< stores the results of the steps before it
@@ -26,11 +27,12 @@ constexpr bool changes_samples(OpEffect effect) {
 
 /// The effect of an operator on the fields of a sample.
 enum class OpRole : uint8_t {
-  kNone,      ///< none; for operators whose effect is not OpEffect::kContent
-  kValues,    ///< changes or makes fields
-  kChoice,    ///< drops all fields but those that it reads
-  kNames,     ///< renames fields
-  kFunction,  ///< calls a function of the user's, which may return any fields if it is a Python function
+  kNone,    ///< none; for operators whose effect is not OpEffect::kContent
+  kValues,  ///< changes or makes fields
+  kChoice,  ///< drops all fields but those that it reads
+  kNames,   ///< renames fields
+  /// Calls a function of the user's. A Python function may return any fields.
+  kFunction,
 };
 
 }  // namespace forebay

@@ -22,8 +22,8 @@ struct FieldUse {
   std::vector<std::string> reads;          ///< must exist before the operator
   std::vector<std::string> makes;          ///< exist after it, changed or new
   std::vector<std::string> optional = {};  ///< read if they exist
-  /// The operator changes each of its fields, which the argument `field` names, independently of the
-  /// others.
+  /// The operator changes each of its fields, which the argument `field` names, independently of
+  /// the others.
   bool each = false;
   /// Field that is read in place of the one in `reads` if user code makes only this one.
   std::string or_else = {};
@@ -101,8 +101,8 @@ inline ArgDef implied(ArgDef arg) {
   return arg;
 }
 
-/// The definition of an operator: its name in all faces, its arguments, its effect on the schema, and
-/// functions that compile it. `ops` defines one per operator, and a Catalog holds them.
+/// The definition of an operator: its name in all faces, its arguments, its effect on the schema,
+/// and functions that compile it. `ops` defines one per operator, and a Catalog holds them.
 /// `tools/operators` writes methods, option structs and documents from it.
 struct OpDef {
   std::string name;
@@ -111,8 +111,8 @@ struct OpDef {
   std::string help;
   std::string function = {};  ///< help for the user's function of the step; empty if it has none
   std::vector<ArgDef> args;
-  /// The operator always draws random numbers (see ArgUse::kRandom). Its number among such operators
-  /// of the pipeline is part of the random key.
+  /// The operator always draws random numbers (see ArgUse::kRandom). Its number among such
+  /// operators of the pipeline is part of the random key.
   bool random = false;
   /// Changes `schema` to the schema after the operator, and adds every problem that it finds. The
   /// caller sets Problem::op if it is empty.
@@ -120,25 +120,25 @@ struct OpDef {
   /// Makes the operator for single samples. Called only if infer() found no problem, with the same
   /// `before`. `random_index` is 0 for the first random operator of the pipeline.
   std::function<Result<std::unique_ptr<RecordOp>>(const OpSpec&, const Schema& before, uint32_t random_index)> compile;
-  /// Makes the operator for many rows at once. Empty if the operator works on single samples only. It
-  /// returns null if that is so for these arguments and this schema.
+  /// Makes the operator for many rows at once. Empty if the operator works on single samples only.
+  /// It returns null if that is so for these arguments and this schema.
   std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
   OpEffect effect = OpEffect::kContent;
   OpRole role = OpRole::kValues;
   /// Its results are computed in one epoch and used in all, so no step before it may depend on the
   /// epoch.
   bool freezes = false;
-  /// Returns the fields that it works with if `before` is the schema before it. The arguments may be
-  /// unchecked. Empty if it works with none.
+  /// Returns the fields that it works with if `before` is the schema before it. The arguments may
+  /// be unchecked. Empty if it works with none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 
-  /// Returns the libraries, with their versions, on which its results depend in addition to those of
-  /// codec_versions(). Empty if there are none.
+  /// Returns the libraries, with their versions, on which its results depend in addition to those
+  /// of codec_versions(). Empty if there are none.
   std::function<std::string()> versions = {};
 
   FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
-  /// The value of the argument with that use: the given one, or the default. Null if the operator has
-  /// no such argument.
+  /// The value of the argument with that use: the given one, or the default. Null if the operator
+  /// has no such argument.
   Json given(const OpSpec& op, ArgUse use) const;
 };
 

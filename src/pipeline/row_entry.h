@@ -31,7 +31,8 @@ struct RowEntry {
 
   std::optional<MissingEntry> missing;
   std::unique_ptr<SingleFlight::Flight> flight;  ///< the right to make `missing`
-  /// The entry is made although another task has the right to, because that task's flight is paused.
+  /// The entry is made although another task has the right to, because that task's flight is
+  /// paused.
   bool bypasses_flight = false;
   /// VersionQuery::on_read, if the row's read is a version query. The row is looked up again after
   /// that read.

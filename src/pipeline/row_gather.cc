@@ -93,8 +93,8 @@ void RowGather::copy_packed() {
   packed.gather(pointers, slots, destinations_);
 }
 
-// Lists, bytes, texts and lists of them are copied when the batch is assembled. Until then the batch
-// refers to the memory of the chunks.
+// Lists, bytes, texts and lists of them are copied when the batch is assembled. Until then the
+// batch refers to the memory of the chunks.
 void RowGather::point_to_lists() {
   constexpr size_t kAhead = 16;  // distance in rows at which their offsets are prefetched
   const PackedRows& packed = plan_.chunks->packed;

@@ -31,8 +31,9 @@ struct RowProgress {
   Extras extras;
 };
 
-/// Rows of a batch that are processed together, usually one: their stored bytes, state and progress.
-/// It belongs to a compute thread while it is Running, and is guarded by the run's lock otherwise.
+/// Rows of a batch that are processed together, usually one: their stored bytes, state and
+/// progress. It belongs to a compute thread while it is Running, and is guarded by the run's lock
+/// otherwise.
 struct RowInput : Element, RowProgress {
   int64_t begin = 0, end = 0;     ///< rows
   bool entry_needs_read = false;  ///< the cache entry is not in the page cache and has to be fetched
@@ -73,12 +74,14 @@ struct RowResult {
   Verdict verdict = Verdict::kDone;
   std::vector<RowError> errors;  ///< data errors of samples, treated by the policy
   Status fatal;
-  bool storage_unavailable = false;       ///< `fatal` says that storage was unavailable to a compute thread
-  uint64_t needs_bytes = 0;               ///< working memory for kNeedsBytes
-  Store* read_from = nullptr;             ///< store that bytes were read from without waiting
-  size_t first_stage = 0, end_stage = 0;  ///< the stages that the last row has passed: [first_stage, end_stage)
-  Buffer copied;                          ///< lists copied out of chunks that the batch outlasts
-  std::vector<int64_t> missing_ids;       ///< ids of replacements in other chunks
+  /// `fatal` says that storage was unavailable to a compute thread.
+  bool storage_unavailable = false;
+  uint64_t needs_bytes = 0;    ///< working memory for kNeedsBytes
+  Store* read_from = nullptr;  ///< store that bytes were read from without waiting
+  /// The stages that the last row has passed: [first_stage, end_stage).
+  size_t first_stage = 0, end_stage = 0;
+  Buffer copied;                     ///< lists copied out of chunks that the batch outlasts
+  std::vector<int64_t> missing_ids;  ///< ids of replacements in other chunks
 };
 
 /// The work of compute threads on rows: they read a sample if that needs no waiting, run the
@@ -107,8 +110,8 @@ class RowWork {
   bool is_still_missing(const RowInput& input, const BatchJob& batch) const;
   /// Uses the object's bytes that another task has read, unless a cache has the entry.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
-  /// Looks the row's sample up again in stages whose entries may arrive after look_up(). If an entry
-  /// is in memory now, stores it in `input.bytes` and returns true.
+  /// Looks the row's sample up again in stages whose entries may arrive after look_up(). If an
+  /// entry is in memory now, stores it in `input.bytes` and returns true.
   bool retry_lookup(RowInput& input, const BatchJob& batch) const;
   /// Counter that changes when retry_lookup() may find more. Always 0 if it never finds anything.
   uint64_t arrivals() const;

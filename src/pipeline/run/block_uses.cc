@@ -20,8 +20,8 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
 }
 
-// Returns for each row the index of its block in WindowBatch::blocks, and adds the blocks there. With
-// several lanes the rows of a block are not adjacent in the batch.
+// Returns for each row the index of its block in WindowBatch::blocks, and adds the blocks there.
+// With several lanes the rows of a block are not adjacent in the batch.
 std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   const int64_t epoch = batch.job.step().at.epoch;
   constexpr uint32_t kNone = UINT32_MAX;

@@ -73,8 +73,8 @@ bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
   if (std::ranges::any_of(unavailable, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
-  // Failed chunks have no rows, so a task that pins one does not use its memory. `unavailable` may contain
-  // a chunk twice; only the first reset has an effect.
+  // Failed chunks have no rows, so a task that pins one does not use its memory. `unavailable` may
+  // contain a chunk twice; only the first reset has an effect.
   for (Chunk* chunk : unavailable)
     if (chunk->is<Chunk::Failed>()) drop(*chunk);
   return true;

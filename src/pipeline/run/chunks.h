@@ -30,8 +30,8 @@ class Chunks final : private ElementReads {
     MemoryReclaimer* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
   };
 
-  /// Only for plans with chunks. `is_due` returns whether the batch that is delivered next needs the
-  /// chunk.
+  /// Only for plans with chunks. `is_due` returns whether the batch that is delivered next needs
+  /// the chunk.
   Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due);
 
   ChunkTable& table() { return table_; }

@@ -19,8 +19,8 @@ bool WindowReclaimer::reclaim(WindowBatch& batch, const RowTask* task, uint64_t 
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-// Revokes elements younger than the task, the youngest first, until `bytes` are available. Chunks are
-// dropped only if nothing else can be revoked.
+// Revokes elements younger than the task, the youngest first, until `bytes` are available. Chunks
+// are dropped only if nothing else can be revoked.
 void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const uint64_t before = core_.memory.used();
   for (size_t i = batches_.size(); i-- > 1;) {

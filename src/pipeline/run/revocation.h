@@ -7,8 +7,8 @@
 namespace forebay {
 
 /// Revokes tasks and batches: they release the memory that they hold and start again later. The
-/// reclaimer calls it for memory, and the window for seeks and errors. The window owns it; the run's
-/// lock guards it.
+/// reclaimer calls it for memory, and the window for seeks and errors. The window owns it; the
+/// run's lock guards it.
 class Revocation {
  public:
   Revocation(RunCore& core, const BlockUses& uses) : core_(core), uses_(uses) {}

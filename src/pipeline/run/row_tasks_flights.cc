@@ -29,8 +29,8 @@ bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
   }
 }
 
-// Makes the task AwaitingEntry. Returns false, and changes nothing, if the entry's flight has ended,
-// or is paused and must not be waited for. The caller then looks the entry up again.
+// Makes the task AwaitingEntry. Returns false, and changes nothing, if the entry's flight has
+// ended, or is paused and must not be waited for. The caller then looks the entry up again.
 bool RowTasks::await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);

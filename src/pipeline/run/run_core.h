@@ -101,8 +101,8 @@ class RunCore {
   /// meanwhile.
   void send_notifications(Lock& lock) FOREBAY_REQUIRES(mutex);
 
-  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call on_task_ended(), with
-  /// the lock held. The run lives at least as long as the task.
+  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call on_task_ended(),
+  /// with the lock held. The run lives at least as long as the task.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
     post(actions, order, what, order, std::move(task));

@@ -58,8 +58,8 @@ class RunMemory {
   bool full() const;
   ByteBudget::Snapshot snapshot() const { return budget_->snapshot(); }
 
-  /// Whether the batches of the window still get all memory that they need after `bytes` are claimed
-  /// for later batches or chunks.
+  /// Whether the batches of the window still get all memory that they need after `bytes` are
+  /// claimed for later batches or chunks.
   bool leaves_room(uint64_t bytes) const;
   /// Records the bytes that the assembly of a batch needs in addition to its rows.
   void record_assembly_bytes(uint64_t bytes) { max_assembly_bytes_ = std::max(max_assembly_bytes_, bytes); }

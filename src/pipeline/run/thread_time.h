@@ -23,9 +23,9 @@ enum class Work : uint8_t {
 constexpr size_t kWorks = 5;
 
 /// Time that compute threads have worked for one run, by kind of work. Wall time includes the work
-/// in progress; CPU time is that of finished work. The difference between wall time and CPU time was
-/// spent waiting for a core, a lock or a mapped file. WorkTimer calls it on compute threads, and
-/// snapshots may be taken from any thread.
+/// in progress; CPU time is that of finished work. The difference between wall time and CPU time
+/// was spent waiting for a core, a lock or a mapped file. WorkTimer calls it on compute threads,
+/// and snapshots may be taken from any thread.
 class ThreadTime {
  public:
   using Clock = int64_t (*)();  ///< monotonic nanoseconds

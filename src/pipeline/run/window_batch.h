@@ -16,8 +16,8 @@ namespace forebay {
 
 struct WindowBatch;
 
-/// What a task does with its block of chunks. Each value includes those before it. BlockUses changes
-/// it, together with the counters of the block.
+/// What a task does with its block of chunks. Each value includes those before it. BlockUses
+/// changes it, together with the counters of the block.
 enum class BlockUse : uint8_t {
   kNone,
   kUser,    ///< counted in ChunkBlock::users: the chunks are not freed
