@@ -91,15 +91,15 @@ class StepSource : public Itinerary {
   virtual bool epoch_over(const Cursor& at) const = 0;
   /// Whether no epoch has a step at or after `at`.
   virtual bool finished(const Cursor& at) const = 0;
-  /// Whether the step at `at` can be given now. If not, the run is notified once it can. A stream
-  /// knows only the records that have arrived.
-  virtual bool known(const Cursor& /*at*/) { return true; }
+  /// Requests the step at `at`. Returns whether step() can return it now; otherwise the run is
+  /// notified once it can. A stream reads and decides the records of the step for this.
+  virtual bool request_step(const Cursor& /*at*/) { return true; }
   /// Called when the trainer waits for the step at `at` and no batch is being prepared. The source
   /// then reads what the step needs, whatever memory that takes.
-  virtual void awaits(const Cursor& /*at*/) {}
-  /// Like awaits(), but a source that need not wait decides at once with the records that it has.
+  virtual void set_awaited(const Cursor& /*at*/) {}
+  /// Like set_awaited(), but a source that need not wait decides at once with the records that it has.
   /// Returns whether the step became known by that. Called with the run's lock held.
-  virtual bool hurry(const Cursor& /*at*/) { return false; }
+  virtual bool decide_now(const Cursor& /*at*/) { return false; }
   /// The step that begins at `at`. Nothing if finished(at), if it is not known yet, or if epochs
   /// have no steps.
   virtual std::optional<StepPlan> step(const Cursor& at) = 0;

@@ -148,7 +148,7 @@ void Window::on_state_changed() {
 }
 
 Awaited Window::what_is_awaited() {
-  if (batches_.empty()) return core_.steps->known(planned_) ? Awaited::kPlan : Awaited::kArrival;
+  if (batches_.empty()) return core_.steps->request_step(planned_) ? Awaited::kPlan : Awaited::kArrival;
   WindowBatch& batch = *batches_.front();
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;

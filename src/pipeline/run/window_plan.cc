@@ -28,18 +28,18 @@ bool Window::needs_batches() const {
 
 void Window::extend(Actions& actions) {
   if (waits_.waiting() && nothing_planned()) {
-    core_.steps->awaits(planned_);
-    (void)core_.steps->hurry(planned_);
+    core_.steps->set_awaited(planned_);
+    (void)core_.steps->decide_now(planned_);
   }
   if (!plans_on_compute_thread()) {
-    while (needs_batches() && core_.steps->known(planned_)) {
+    while (needs_batches() && core_.steps->request_step(planned_)) {
       std::optional<StepPlan> step = core_.steps->step(planned_);
       if (!step) return;
       add(make_batch(std::move(*step)));
     }
     return;
   }
-  if (planning_ || !needs_batches() || core_.steps->finished(planned_) || !core_.steps->known(planned_)) return;
+  if (planning_ || !needs_batches() || core_.steps->finished(planned_) || !core_.steps->request_step(planned_)) return;
   planning_ = true;
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
