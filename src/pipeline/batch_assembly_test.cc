@@ -82,7 +82,7 @@ TEST(BatchAssembly, little_is_copied_in_one_go) {
   lay_out_all(assembly);
   ASSERT_EQ(assembly.piece_count(), 1u);
   EXPECT_TRUE(assembly.copy(0));
-  EXPECT_TRUE(one.are_in(assembly.fields()[0].result) && other.are_in(assembly.parts()[1].result));
+  EXPECT_TRUE(one.are_in(assembly.fields()[0].result) && other.are_in(assembly.fields()[1].result));
 }
 
 TEST(BatchAssembly, of_fields_that_do_not_go_together_the_first_is_told) {

@@ -202,10 +202,10 @@ TEST(RowWork, replacements_outside_the_block_are_named) {
   ChunkBlock block;
   for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 10}, {20, 30}})
     block.add(std::make_shared<Chunk>(), begin, end);
-  EXPECT_TRUE(block.holds(0) && block.holds(9) && block.holds(20) && block.holds(29));
-  EXPECT_FALSE(block.holds(10) || block.holds(19) || block.holds(30));
-  EXPECT_EQ(block.place(23).chunk, 1u);
-  EXPECT_EQ(block.place(23).row, 3);
+  EXPECT_TRUE(block.has_row(0) && block.has_row(9) && block.has_row(20) && block.has_row(29));
+  EXPECT_FALSE(block.has_row(10) || block.has_row(19) || block.has_row(30));
+  EXPECT_EQ(block.locate(23).chunk, 1u);
+  EXPECT_EQ(block.locate(23).row, 3);
   bench.batch.rows()[0] = {15, 1, false};
   RowInput input = bench.task(0);
   WorkMemory memory;
