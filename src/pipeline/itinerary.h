@@ -97,8 +97,8 @@ class StepSource : public Itinerary {
   /// Called when the trainer waits for the step at `at` and no batch is being prepared. The source
   /// then reads what the step needs, whatever memory that takes.
   virtual void set_awaited(const Cursor& /*at*/) {}
-  /// Like set_awaited(), but a source that need not wait decides at once with the records that it has.
-  /// Returns whether the step became known by that. Called with the run's lock held.
+  /// Like set_awaited(), but a source that need not wait decides at once with the records that it
+  /// has. Returns whether the step became known by that. Called with the run's lock held.
   virtual bool decide_now(const Cursor& /*at*/) { return false; }
   /// The step that begins at `at`. Nothing if finished(at), if it is not known yet, or if epochs
   /// have no steps.

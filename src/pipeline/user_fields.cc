@@ -22,7 +22,8 @@ Field any_field(const std::string& name, bool ragged = false) {
 // the fields that these use.
 class FieldFollower {
  public:
-  // `made`: the schema after the step. `changes_types`: the step may change fields that pass through it.
+  // `made`: the schema after the step. `changes_types`: the step may change fields that pass
+  // through it.
   FieldFollower(Schema& made, bool changes_types)
       : made_(made), current_(made), may_have_more_(made.open_ended), changes_types_(changes_types) {
     for (const Field& field : made) origin_[field.name] = field.name;

@@ -66,16 +66,16 @@ void Chunks::drop_others(const ChunkBlock* needed) {
 }
 
 bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
-  std::vector<Chunk*> unavailable;
+  std::vector<Chunk*> failed;
   for (const ChunkBlockPtr& block : blocks)
     for (const auto& chunk : block->chunks)
-      if (chunk->status().code() == Code::kUnavailable) unavailable.push_back(chunk.get());
+      if (chunk->status().code() == Code::kUnavailable) failed.push_back(chunk.get());
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
-  if (std::ranges::any_of(unavailable, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
-  // Failed chunks have no rows, so a task that pins one does not use its memory. `unavailable` may
+  if (std::ranges::any_of(failed, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
+  // Failed chunks have no rows, so a task that pins one does not use its memory. `failed` may
   // contain a chunk twice; only the first reset has an effect.
-  for (Chunk* chunk : unavailable)
+  for (Chunk* chunk : failed)
     if (chunk->is<Chunk::Failed>()) drop(*chunk);
   return true;
 }

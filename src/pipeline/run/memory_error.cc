@@ -83,9 +83,9 @@ Status insufficient_memory(const RunCore& core, const WindowBatch& batch, const 
 Status with_sufficient_bytes(const RunCore& core, Status status) {
   const uint64_t enough = core.options.memory.enough ? core.options.memory.enough() : 0;
   if (enough <= status.bytes_needed()) return status;
-  Status told = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
-  if (!status.key().empty()) told = std::move(told).with_key(status.key());
-  return status.sample() ? std::move(told).with_sample(*status.sample()) : told;
+  Status error = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
+  if (!status.key().empty()) error = std::move(error).with_key(status.key());
+  return status.sample() ? std::move(error).with_sample(*status.sample()) : error;
 }
 
 }  // namespace forebay
