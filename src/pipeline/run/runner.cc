@@ -14,7 +14,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kLookEvery = 1'000'000'000;
+constexpr int64_t kFollowHostEveryNs = 1'000'000'000;
 }  // namespace
 
 Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
@@ -39,9 +39,9 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   FOREBAY_RETURN_IF_ERROR(open_threads());
   if (begun_ns_ == 0) core_.tuning.begin(begun_ns_ = monotonic_ns());
   if (!window_->ready()) core_.act(lock);
-  if (!window_->ready() && !wait(lock, timeout)) return nothing_yet();
+  if (!window_->ready() && !wait(lock, timeout)) return report_time_out();
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
-  forget_wait();
+  reset_wait();
   return window_->deliver(lock);
 }
 
@@ -71,8 +71,8 @@ Status Runner::open_threads() {
 // The number of cores changes while a job runs: a quota is changed, or a process is moved.
 void Runner::follow_host() {
   const int64_t now_ns = monotonic_ns();
-  if (now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + kLookEvery;
+  if (now_ns < next_follow_ns_) return;
+  next_follow_ns_ = now_ns + kFollowHostEveryNs;
   std::shared_ptr<Engine> engine;
   {
     const RunCore::Lock lock(core_.mutex);
@@ -101,7 +101,7 @@ void Runner::use_threads(int64_t now_ns, int threads, int cores) {
                            fmt::format("this process may use {} core{} now", cores, cores == 1 ? "" : "s"));
 }
 
-Delivery Runner::nothing_yet() {
+Delivery Runner::report_time_out() {
   if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() &&
       !std::exchange(long_wait_logged_, true))
     log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, window_->awaited()));
@@ -110,7 +110,7 @@ Delivery Runner::nothing_yet() {
   return nothing;
 }
 
-void Runner::forget_wait() {
+void Runner::reset_wait() {
   waited_ns_ = 0;
   long_wait_logged_ = false;
 }
@@ -122,7 +122,7 @@ Cursor Runner::cursor() const {
 
 void Runner::seek(const Cursor& at) {
   RunCore::Lock lock(core_.mutex);
-  forget_wait();
+  reset_wait();
   window_->seek(at);
   core_.send_notifications(lock);
 }

@@ -84,15 +84,15 @@ class Runner {
   void use_threads(int64_t now_ns, int threads, int cores) FOREBAY_REQUIRES(core_.mutex);
   /// Waits until a batch can be delivered or the run is closed. Returns false on time-out.
   bool wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(core_.mutex);
-  Delivery nothing_yet() FOREBAY_REQUIRES(core_.mutex);
-  void forget_wait() FOREBAY_REQUIRES(core_.mutex);
+  Delivery report_time_out() FOREBAY_REQUIRES(core_.mutex);
+  void reset_wait() FOREBAY_REQUIRES(core_.mutex);
   void abandon_threads() FOREBAY_REQUIRES(core_.mutex);
 
   const uint64_t generation_;
   std::shared_ptr<Engine> engine_ FOREBAY_GUARDED_BY(core_.mutex);  // null after close()
   const std::shared_ptr<Window> window_;
   RunCore& core_;
-  int64_t next_look_ns_ = 0;                   // time of the next follow_host(); used by the consumer's thread only
+  int64_t next_follow_ns_ = 0;                 // time of the next follow_host(); used by the consumer's thread only
   int cores_ FOREBAY_GUARDED_BY(core_.mutex);  // cores of the engine at the last follow_host()
   int64_t begun_ns_ FOREBAY_GUARDED_BY(core_.mutex) = 0;  // time of the first next_for(); 0 before it
   std::optional<ThreadTime::Look> at_close_ FOREBAY_GUARDED_BY(core_.mutex);

@@ -11,21 +11,21 @@ namespace {
 thread_local WorkTimer* innermost = nullptr;
 thread_local int64_t cpu_at_last_end_ns = 0;  // CPU time of the thread when its last task ended
 
-size_t place(Work what) { return static_cast<size_t>(what); }
+size_t index_of(Work what) { return static_cast<size_t>(what); }
 
 }  // namespace
 
 void ThreadTime::begin(Work what) {
   const Lock lock(mutex_);
-  ended_less_begun_[place(what)] -= clock_();
-  ++active_[place(what)];
+  ended_less_begun_[index_of(what)] -= clock_();
+  ++active_[index_of(what)];
 }
 
 void ThreadTime::end(Work what, int64_t cpu_ns) {
   const Lock lock(mutex_);
-  cpu_[place(what)] += cpu_ns;
-  ended_less_begun_[place(what)] += clock_();
-  --active_[place(what)];
+  cpu_[index_of(what)] += cpu_ns;
+  ended_less_begun_[index_of(what)] += clock_();
+  --active_[index_of(what)];
 }
 
 void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
@@ -35,12 +35,12 @@ void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
 
 void ThreadTime::change(Work from, Work to, int64_t cpu_ns) {
   const Lock lock(mutex_);
-  cpu_[place(from)] += cpu_ns;
+  cpu_[index_of(from)] += cpu_ns;
   const int64_t now_ns = clock_();
-  ended_less_begun_[place(from)] += now_ns;
-  --active_[place(from)];
-  ended_less_begun_[place(to)] -= now_ns;
-  ++active_[place(to)];
+  ended_less_begun_[index_of(from)] += now_ns;
+  --active_[index_of(from)];
+  ended_less_begun_[index_of(to)] -= now_ns;
+  ++active_[index_of(to)];
 }
 
 ThreadTime::Look ThreadTime::look() const {
