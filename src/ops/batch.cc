@@ -11,7 +11,7 @@ namespace {
 
 // Rows that differ only in their first axis become (values, offsets), or are padded.
 bool stacks(const Field& field) {
-  return field.kind != FieldKind::kTensor || field.shape.fully_known() || lies_end_to_end(field);
+  return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
 }
 
 const char* shape_remedy(const Field& field) {

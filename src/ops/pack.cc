@@ -24,10 +24,10 @@ void check_sequence(const Field& field, Problems& problems) {
 void check_others(const std::string& packed, const Schema& schema, Problems& problems) {
   std::vector<std::string> names;
   for (const Field& field : schema) {
-    if (field.name != packed && !field.optional && !may_be_lost(field.name, field.kind)) names.push_back(field.name);
+    if (field.name != packed && !field.optional && !is_droppable(field.name, field.kind)) names.push_back(field.name);
   }
   if (names.empty()) return;
-  Problem lost = lost_beside_blocks(packed, names);
+  Problem lost = dropped_fields_problem(packed, names);
   problems.add(std::move(lost.message), std::move(lost.remedy));
 }
 

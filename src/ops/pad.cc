@@ -163,7 +163,7 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
     return problems.add(fmt::format("length is {}", length), fmt::format("give a length of at most {}", kLongestRow));
   if (found.empty()) return;
   Field& field = schema[found[0]];
-  const bool row = field.kind == FieldKind::kAny || lies_end_to_end(field) ||
+  const bool row = field.kind == FieldKind::kAny || may_be_ragged(field) ||
                    (field.fixed_shape() && field.shape.rank() > 0 && !field.image && field.sound == SoundForm::kNone) ||
                    (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
   if (!row) {

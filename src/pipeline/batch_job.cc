@@ -26,36 +26,36 @@ std::string described(const Value& value, const std::string& name) {
 }  // namespace
 
 BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
-    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()),
-      lists_(plan.outputs.size()) {
+    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), values_(plan.outputs.size()),
+      references_(plan.outputs.size()) {
   const size_t n = step_.rows.size();
   rows_.resize(n);
   std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
-  // These rows have ids of the source already, which neither order nor selection knows.
+  // Replayed rows have ids of the source, to which neither order nor selection applies.
   for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
-  for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.sample.id;
+  for (const VacantRow& vacant : step_.vacant) rows_[vacant.row].id = vacant.sample.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
     if (plan.chunks && plan.chunks->gathers_rows) {
-      lists_[i].resize(n);
+      references_[i].resize(n);
     } else {
-      loose_[i].resize(n);
+      values_[i].resize(n);
     }
   }
   if (plan.output_schema.open_ended) extras_.resize(n);
 }
 
-void BatchJob::keep(size_t output, int64_t row, Value value) {
-  if (plan_.packing) cut_out(row, value);
-  loose_[output][static_cast<size_t>(row)] = std::move(value);
+void BatchJob::store(size_t output, int64_t row, Value value) {
+  if (plan_.packing) cut_to_part(row, value);
+  values_[output][static_cast<size_t>(row)] = std::move(value);
 }
 
-void BatchJob::point_to(size_t output, int64_t row, RowBytes bytes) {
-  lists_[output][static_cast<size_t>(row)] =
-      plan_.packing ? piece_of(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
+void BatchJob::set_reference(size_t output, int64_t row, RowBytes bytes) {
+  references_[output][static_cast<size_t>(row)] =
+      plan_.packing ? part_of_sequence(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
 }
 
 bool BatchJob::acquire_slots(BufferPool& pool) {
@@ -70,10 +70,10 @@ bool BatchJob::acquire_slots(BufferPool& pool) {
   return true;
 }
 
-uint64_t BatchJob::loose_bytes(int64_t row) const {
+uint64_t BatchJob::value_bytes(int64_t row) const {
   uint64_t bytes = 0;
   for (size_t i : unsized_) {
-    if (!loose_[i].empty()) bytes += loose_[i][static_cast<size_t>(row)].nbytes();
+    if (!values_[i].empty()) bytes += values_[i][static_cast<size_t>(row)].nbytes();
   }
   if (!extras_.empty()) {
     for (const auto& [name, value] : extras_[static_cast<size_t>(row)]) bytes += value.nbytes();
@@ -81,30 +81,30 @@ uint64_t BatchJob::loose_bytes(int64_t row) const {
   return bytes;
 }
 
-void BatchJob::forget_values(int64_t row) {
+void BatchJob::drop_values(int64_t row) {
   const auto index = static_cast<size_t>(row);
   for (size_t i : unsized_) {
-    if (!lists_[i].empty()) lists_[i][index] = RowBytes();
-    if (!loose_[i].empty()) loose_[i][index] = Value();
+    if (!references_[i].empty()) references_[i][index] = RowBytes();
+    if (!values_[i].empty()) values_[i][index] = Value();
   }
   if (!extras_.empty()) extras_[index].clear();
 }
 
-void BatchJob::forget_all_values() {
-  for (std::vector<RowBytes>& lists : lists_) std::fill(lists.begin(), lists.end(), RowBytes());
-  for (std::vector<Value>& values : loose_) std::generate(values.begin(), values.end(), [] { return Value(); });
+void BatchJob::drop_all_values() {
+  for (std::vector<RowBytes>& lists : references_) std::fill(lists.begin(), lists.end(), RowBytes());
+  for (std::vector<Value>& values : values_) std::generate(values.begin(), values.end(), [] { return Value(); });
   for (Extras& extras : extras_) extras.clear();
 }
 
-void BatchJob::clear_values() {
-  forget_all_values();
+void BatchJob::reset_rows() {
+  drop_all_values();
   for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
-  changed_ = -1;
+  mismatched_row_ = -1;
 }
 
-Status BatchJob::spoiled() const {
+Status BatchJob::delivery_error() const {
   if (!fatal.ok()) return fatal;
   auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   return raised == errors.end() ? Status() : raised->status;
@@ -124,13 +124,14 @@ uint64_t BatchJob::assembly_bytes() const {
   return assembly.nbytes();
 }
 
-std::span<const RowBytes> BatchJob::kept_lists(size_t output, std::vector<RowBytes>& kept) const {
-  if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; })) return lists_[output];
-  kept.clear();
+std::span<const RowBytes> BatchJob::remaining_references(size_t output, std::vector<RowBytes>& remaining) const {
+  if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; }))
+    return references_[output];
+  remaining.clear();
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) kept.push_back(lists_[output][row]);
+    if (!rows_[row].skipped) remaining.push_back(references_[output][row]);
   }
-  return kept;
+  return remaining;
 }
 
 bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
@@ -140,7 +141,7 @@ bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
 }
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
-  if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than was reckoned");
+  if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than its layout has");
   std::optional<BufferPool::Acquired> memory = pool.take_reserved(reserved_, bytes);
   if (!memory) return system_lacks_memory();
   claim_.merge(std::move(memory->claim));
@@ -159,19 +160,18 @@ Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& lay
   return memory;
 }
 
-// Moves the rows that were not skipped to the front of every slot.
-void BatchJob::close_up() {
-  int64_t kept = 0;
+void BatchJob::compact_slots() {
+  int64_t remaining = 0;
   for (int64_t row = 0; row < static_cast<int64_t>(rows_.size()); ++row) {
     if (rows_[static_cast<size_t>(row)].skipped) continue;
-    for (size_t i = 0; i < slots_.size() && kept != row; ++i) {
-      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, kept), slot(i, row), *plan_.outputs[i].row_bytes);
+    for (size_t i = 0; i < slots_.size() && remaining != row; ++i) {
+      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, remaining), slot(i, row), *plan_.outputs[i].row_bytes);
     }
-    ++kept;
+    ++remaining;
   }
 }
 
-void BatchJob::reckon() {
+void BatchJob::compute_layout() {
   assembly_ = std::make_unique<BatchAssembly>();
   plan_assembly(*assembly_);
 }
@@ -179,29 +179,29 @@ void BatchJob::reckon() {
 Status BatchJob::begin_assembly(BufferPool& pool) {
   const uint64_t before = claim_.bytes();
   Status status = assembly_->status();
-  for (BatchAssembly::Part& part : assembly_->parts()) {
-    if (status.ok()) status = take_memory(pool, part);
+  for (BatchAssembly::FieldJob& field : assembly_->fields()) {
+    if (status.ok()) status = acquire_field(pool, field);
   }
   reserved_.give_back();
   if (!status.ok()) {
     claim_.shrink_to(before);
     return status;
   }
-  assembly_->cut_up();
+  assembly_->make_pieces();
   return {};
 }
 
-Status BatchJob::take_memory(BufferPool& pool, BatchAssembly::Part& part) {
-  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, part.layout, part.rows_of_field()));
-  part.field = lay_out(part.layout, part.rows_of_field(), memory);
-  part.field.name = part.name;
+Status BatchJob::acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field) {
+  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, field.layout, field.rows_of_field()));
+  field.result = lay_out(field.layout, field.rows_of_field(), memory);
+  field.result.name = field.name;
   return {};
 }
 
 Result<Batch> BatchJob::assemble(BufferPool& pool) {
-  if (!assembly_) reckon();
+  if (!assembly_) compute_layout();
   FOREBAY_RETURN_IF_ERROR(begin_assembly(pool));
-  for (size_t piece = 0; piece < pieces(); ++piece) copy_piece(piece);
+  for (size_t piece = 0; piece < piece_count(); ++piece) copy_piece(piece);
   return finish_assembly();
 }
 
@@ -218,14 +218,14 @@ Batch BatchJob::finish_assembly() {
     batch.positions.push_back(step_.rows[i].position);
     batch.padding += step_.rows[i].padding ? 1 : 0;
   }
-  close_up();
-  std::vector<BatchAssembly::Part>& parts = assembly_->parts();
+  compact_slots();
+  std::vector<BatchAssembly::FieldJob>& assembled = assembly_->fields();
   batch.fields.reserve(plan_.outputs.size());
-  size_t part = 0;  // fields of unknown shape, in the order of the outputs, then extra fields
+  size_t next = 0;  // assembled fields are in the order of the outputs; extra fields are last
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const OutputField& output = plan_.outputs[i];
-    if (part < parts.size() && parts[part].output == i) {
-      batch.fields.push_back(std::move(parts[part++].field));
+    if (next < assembled.size() && assembled[next].output == i) {
+      batch.fields.push_back(std::move(assembled[next++].result));
       continue;
     }
     BatchField field;
@@ -233,46 +233,46 @@ Batch BatchJob::finish_assembly() {
     field.values.dtype = output.field.dtype;
     field.values.shape.push_back(batch.size());
     for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
-    // The slot is cut to the remaining rows, which close_up() has moved to the front.
+    // The slot is cut to the remaining rows, which compact_slots() has moved to the front.
     field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
-  for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
-  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_replayed());
+  for (; next < assembled.size(); ++next) batch.fields.push_back(std::move(assembled[next].result));
+  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
   assembly_.reset();
-  forget_all_values();  // the batch has copied them; they would take their bytes twice
+  drop_all_values();  // the batch has copied them; they would take their bytes twice
   return batch;
 }
 
 // The field is not charged to the budget, since it has one byte for each row.
-BatchField BatchJob::which_are_replayed() const {
+BatchField BatchJob::make_replayed_field() const {
   BatchField field;
   field.name = plan_.rehearsed_field;
-  std::vector<uint8_t> old;
+  std::vector<uint8_t> marks;
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) old.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
+    if (!rows_[row].skipped) marks.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
   }
-  field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(old.size())});
-  std::copy(old.begin(), old.end(), field.values.buffer.data());
+  field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(marks.size())});
+  std::copy(marks.begin(), marks.end(), field.values.buffer.data());
   return field;
 }
 
 int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (const std::optional<ReplaySample> old = step_.replayed_sample(row)) return old->id;
+  if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row)) return replayed->id;
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 
-Field BatchJob::announced(size_t output) const {
+Field BatchJob::planned_field(size_t output) const {
   Field field = plan_.outputs[output].field;
   if (plan_.outputs[output].may_differ) field.kind = FieldKind::kAny;
   return field;
 }
 
 Result<bool> BatchJob::all_differ(size_t output) const {
-  const std::vector<Value>& kept = loose_[output];
-  if (!plan_.outputs[output].may_differ || kept.empty()) return false;
-  // Values of the announced type and shape were written into their slots, not into `loose_`.
-  const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
+  const std::vector<Value>& values = values_[output];
+  if (!plan_.outputs[output].may_differ || values.empty()) return false;
+  // Values of the planned type and shape were written into their slots, not into `values_`.
+  const auto differs = [&](size_t row) { return values[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
   for (size_t row = 0; row < rows_.size(); ++row) {
     if (rows_[row].skipped) continue;
@@ -281,7 +281,7 @@ Result<bool> BatchJob::all_differ(size_t output) const {
     const size_t odd = differs(row) ? row : *first;
     return invalid_argument(fmt::format("the user's function gave {} for some samples of a batch, and the field is {}; "
                                         "give one type and shape for all",
-                                        described(kept[odd], plan_.outputs[output].field.name),
+                                        described(values[odd], plan_.outputs[output].field.name),
                                         plan_.outputs[output].field.to_string()))
         .with_sample(rows_[odd].id)
         .with_key(plan_.source->key(rows_[odd].id));
@@ -289,7 +289,7 @@ Result<bool> BatchJob::all_differ(size_t output) const {
   return first && differs(*first);
 }
 
-SampleName BatchJob::name_of_kept(size_t index) const {
+SampleName BatchJob::name_of_remaining(size_t index) const {
   for (const RowJob& row : rows_) {
     if (!row.skipped && index-- == 0) return {row.id, plan_.source->key(row.id)};
   }
@@ -308,40 +308,42 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
       continue;
     }
     if (plan_.outputs[output].row_bytes && !*differs) continue;
-    Result<BatchAssembly::Part> part = plan_output(output);
-    if (part.ok()) part->output = output;
-    assembly.add(std::move(part));
+    Result<BatchAssembly::FieldJob> field = plan_output(output);
+    if (field.ok()) field->output = output;
+    assembly.add(std::move(field));
   }
   plan_extras(assembly);
 }
 
-Result<BatchAssembly::Part> BatchJob::plan_output(size_t output) const {
-  if (lists_[output].empty()) {
+Result<BatchAssembly::FieldJob> BatchJob::plan_output(size_t output) const {
+  if (references_[output].empty()) {
     std::vector<const Value*> values;
     for (size_t row = 0; row < rows_.size(); ++row) {
-      if (!rows_[row].skipped) values.push_back(&loose_[output][row]);
+      if (!rows_[row].skipped) values.push_back(&values_[output][row]);
     }
-    return plan_values(announced(output), values);
+    return plan_values(planned_field(output), values);
   }
   const Field& field = plan_.outputs[output].field;
-  BatchAssembly::Part part;
-  part.name = field.name;
-  part.rows = kept_lists(output, part.own_rows);
-  FOREBAY_ASSIGN(part.layout, plan_collation(field, part.rows, [this](size_t i) { return name_of_kept(i); }));
-  return part;
+  BatchAssembly::FieldJob job;
+  job.name = field.name;
+  job.rows = remaining_references(output, job.own_rows);
+  FOREBAY_ASSIGN(job.layout, plan_collation(field, job.rows, [this](size_t i) { return name_of_remaining(i); }));
+  return job;
 }
 
-Result<BatchAssembly::Part> BatchJob::plan_values(const Field& field, const std::vector<const Value*>& values) const {
-  BatchAssembly::Part part;
-  part.name = field.name;
-  FOREBAY_ASSIGN(part.layout, plan_collation(field.name, field, values, [this](size_t i) { return name_of_kept(i); }));
-  part.own_rows = rows_of(values);
-  part.rows = part.own_rows;
-  return part;
+Result<BatchAssembly::FieldJob> BatchJob::plan_values(const Field& field,
+                                                      const std::vector<const Value*>& values) const {
+  BatchAssembly::FieldJob job;
+  job.name = field.name;
+  FOREBAY_ASSIGN(job.layout,
+                 plan_collation(field.name, field, values, [this](size_t i) { return name_of_remaining(i); }));
+  job.own_rows = rows_of(values);
+  job.rows = job.own_rows;
+  return job;
 }
 
 namespace {
-// Returns a field that `one` has and `other` lacks.
+// Returns the name of a field that `one` has and `other` lacks.
 std::string only_in(const Extras& one, const Extras& other) {
   for (const auto& [name, value] : one) {
     if (std::none_of(other.begin(), other.end(), [&](const auto& entry) { return entry.first == name; })) return name;
@@ -349,7 +351,7 @@ std::string only_in(const Extras& one, const Extras& other) {
   return "";
 }
 
-// Returns a field that only one of the two has. Their fields must differ.
+// Returns the name of a field that only one of the two has. Their fields must differ.
 std::string only_in_one(const Extras& one, const Extras& other) {
   std::string name = only_in(one, other);
   return name.empty() ? only_in(other, one) : name;
@@ -366,7 +368,7 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
   // has none.
   for (size_t i = 1; i < rows.size() && rows.front()->empty(); ++i) {
     if (rows[i]->empty()) continue;
-    const SampleName before = name_of_kept(0), here = name_of_kept(i);
+    const SampleName before = name_of_remaining(0), here = name_of_remaining(i);
     return assembly.fail(
         invalid_argument(fmt::format("the user's function gave '{}' here and not for sample {} ('{}') of the same "
                                      "batch; give the same fields for every sample",
@@ -379,7 +381,7 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
     for (const Extras* extras : rows) {
       auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
       if (found == extras->end() || extras->size() != rows.front()->size()) {
-        const SampleName before = name_of_kept(0), here = name_of_kept(values.size());
+        const SampleName before = name_of_remaining(0), here = name_of_remaining(values.size());
         return assembly.fail(
             invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
                                          "the same batch: '{}' is "

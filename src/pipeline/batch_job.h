@@ -25,6 +25,7 @@ struct RowJob {
   bool skipped = false;
 };
 
+/// The data error of a row, for the consumer.
 struct RowError {
   int64_t row = 0;
   int64_t id = 0;
@@ -32,9 +33,15 @@ struct RowError {
   bool raise = false;  ///< the consumer gets this error in place of the batch
 };
 
-/// A batch under construction: the memory for its rows and the state of each row. It belongs to a
-/// batch of the run's window. The run's lock guards it, except that a row's bytes and values belong
-/// to the compute thread that works on that row.
+/// A batch under construction: the memory for its rows and the state of each row. It is part of a
+/// WindowBatch. The run's lock guards it, except that a row's bytes and values belong to the
+/// compute thread that works on that row, and all of them to the threads that assemble the batch.
+///
+/// First acquire_slots() gets memory for the fields of known shape, into which the rows are written
+/// directly. Values of other fields are stored row by row. Once all rows are done, the batch is
+/// assembled: compute_layout() computes the bytes of the other fields, reserve_assembly() charges
+/// them, begin_assembly() acquires the memory, copy_piece() copies the rows into it, and
+/// finish_assembly() makes the Batch. compute_layout() and copy_piece() run without the run's lock.
 class BatchJob {
  public:
   BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step);
@@ -51,8 +58,8 @@ class BatchJob {
   SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
     if (stage < plan_.stages_when_new) {
-      if (const std::optional<ReplaySample> old = step_.replayed_sample(row))
-        return {plan_.seed, old->epoch, old->id, 0};
+      if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row))
+        return {plan_.seed, replayed->epoch, replayed->id, 0};
     }
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
   }
@@ -69,39 +76,40 @@ class BatchJob {
 
   /// Stores a value of a field of unknown shape until the batch is assembled. If the plan packs
   /// sequences, only the part of the sequence that belongs to this row is stored.
-  void keep(size_t output, int64_t row, Value value);
-  void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
-  /// Like keep(), for a row of a chunk: records a reference to bytes that stay valid until the
+  void store(size_t output, int64_t row, Value value);
+  void store_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
+  /// Like store(), for a row of a chunk: records a reference to bytes that stay valid until the
   /// batch is assembled. Only for plans with ChunkPlan::gathers_rows.
-  void point_to(size_t output, int64_t row, RowBytes bytes);
-  /// The bytes recorded by point_to(). A caller that copies them elsewhere reports it with
-  /// moved_to().
-  RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
-  void moved_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
+  void set_reference(size_t output, int64_t row, RowBytes bytes);
+  /// The bytes recorded by set_reference(). A caller that copies them elsewhere reports it with
+  /// redirect_reference().
+  RowBytes reference(size_t output, int64_t row) const { return references_[output][static_cast<size_t>(row)]; }
+  void redirect_reference(size_t output, int64_t row, RowBytes bytes) {
+    references_[output][static_cast<size_t>(row)] = bytes;
+  }
   /// Whether the batch has fields of unknown shape. Assembling those takes memory and time.
-  bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
+  bool has_unsized_fields() const { return !unsized_.empty() || !extras_.empty(); }
   /// Whether such fields are stored as one Value per row, and not as references to chunks.
-  bool keeps_loose_values() const { return !extras_.empty() || (keeps_values() && !loose_[unsized_.front()].empty()); }
-  uint64_t loose_bytes(int64_t row) const;
+  bool stores_values_per_row() const {
+    return !extras_.empty() || (has_unsized_fields() && !values_[unsized_.front()].empty());
+  }
+  /// Bytes of the values that are stored for this row.
+  uint64_t value_bytes(int64_t row) const;
   /// Drops the values and references that are stored for this row.
-  void forget_values(int64_t row);
+  void drop_values(int64_t row);
 
   /// The error that the consumer gets in place of this batch. If it is not OK, the batch is not
   /// assembled.
-  Status spoiled() const;
+  Status delivery_error() const;
 
   /// Resets all row values and errors. The memory of the slots is retained.
-  void clear_values();
-
-  // Assembly, once all rows are done: reckon() computes the bytes that the fields need, these bytes
-  // are charged, and the rows are copied piece by piece. reckon() and copy_piece() run without the
-  // run's lock: the rows and their values then belong to the threads that assemble the batch.
+  void reset_rows();
 
   /// Computes the layout of all fields of unknown shape from their values.
-  void reckon();
-  bool reckoned() const { return assembly_ != nullptr; }
-  /// Bytes that assembly takes from the pool. Before reckon() the layout of the rows present is
-  /// computed for this, which takes time.
+  void compute_layout();
+  bool has_layout() const { return assembly_ != nullptr; }
+  /// Bytes that assembly takes from the pool. Before compute_layout() this computes the layout of
+  /// the rows present, which takes time.
   uint64_t assembly_bytes() const;
   /// Charges `bytes` to the pool's budget. Returns false, and holds nothing, if the budget does not
   /// have them now.
@@ -109,7 +117,7 @@ class BatchJob {
   /// Acquires the memory that was reserved. InvalidArgument if the values do not fit together; none
   /// of the memory stays charged then.
   Status begin_assembly(BufferPool& pool);
-  size_t pieces() const { return assembly_->pieces(); }
+  size_t piece_count() const { return assembly_->piece_count(); }
   /// Copies one piece. Each piece is copied once, by any thread. Returns true to the caller that
   /// copied the last piece: it may call finish_assembly().
   bool copy_piece(size_t piece) { return assembly_->copy(piece); }
@@ -127,42 +135,46 @@ class BatchJob {
   Status fatal;                  ///< machine or transient error; the batch cannot be delivered
 
  private:
-  void forget_all_values();
+  void drop_all_values();
   /// The field as the plan describes it, of kind kAny if its values may differ from that.
-  Field announced(size_t output) const;
+  Field planned_field(size_t output) const;
   /// Whether all rows of the output differ in type or shape from the plan's field. It is an error
   /// if only some rows differ.
   Result<bool> all_differ(size_t output) const;
   void plan_assembly(BatchAssembly& assembly) const;
-  Result<BatchAssembly::Part> plan_output(size_t output) const;
-  Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
+  Result<BatchAssembly::FieldJob> plan_output(size_t output) const;
+  Result<BatchAssembly::FieldJob> plan_values(const Field& field, const std::vector<const Value*>& values) const;
   void plan_extras(BatchAssembly& assembly) const;
-  void close_up();
-  BatchField which_are_replayed() const;
+  /// Moves the rows that were not skipped to the front of every slot.
+  void compact_slots();
+  /// The field that marks replayed samples.
+  BatchField make_replayed_field() const;
   /// The sample of the `index`-th row that was not skipped.
-  SampleName name_of_kept(size_t index) const;
-  Status take_memory(BufferPool& pool, BatchAssembly::Part& part);
+  SampleName name_of_remaining(size_t index) const;
+  Status acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
-  std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
+  /// The references of rows that were not skipped, in `remaining` if rows were skipped.
+  std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& remaining) const;
 
   // For plans that pack sequences:
-  RowBytes piece_of(int64_t row, RowBytes sequence, size_t item);
-  void cut_out(int64_t row, Value& sequence);
+  RowBytes part_of_sequence(int64_t row, RowBytes sequence, size_t item);
+  void cut_to_part(int64_t row, Value& sequence);
   Status plan_blocks(BatchAssembly& assembly) const;
-  Result<DType> sequences(std::vector<RowBytes>& rows) const;
+  Result<DType> collect_sequences(std::vector<RowBytes>& rows) const;
   Batch finish_blocks();
-  Status of_row(Status status, int64_t row) const;
+  Status locate(Status status, int64_t row) const;
 
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;                 // per output; empty if the shape is not known
-  std::vector<std::vector<Value>> loose_;     // per output and row; empty if the shape is known
-  std::vector<std::vector<RowBytes>> lists_;  // the same if rows are gathered from chunks
-  std::vector<size_t> unsized_;               // outputs that have an entry in loose_ or lists_
-  std::vector<Extras> extras_;                // per row
-  std::atomic<int64_t> changed_ = -1;         // a row whose sequence differs from its packed length
+  std::vector<Buffer> slots_;                      // per output; empty if the shape is not known
+  std::vector<std::vector<Value>> values_;         // per output and row; empty if the shape is known
+  std::vector<std::vector<RowBytes>> references_;  // the same if rows are gathered from chunks
+  std::vector<size_t> unsized_;                    // outputs that have an entry in values_ or references_
+  std::vector<Extras> extras_;                     // per row
+  // A row whose sequence differs from its packed length; -1 if there is none.
+  std::atomic<int64_t> mismatched_row_ = -1;
   bool has_slots_ = false;
   Claim claim_;
   Claim reserved_;  // for assembly; no memory was acquired for it yet

@@ -10,22 +10,22 @@
 namespace forebay {
 
 // Returns the row's part of a sequence. If the length of the sequence differs from its packed
-// length, the row is recorded in `changed_` and the result is empty.
-RowBytes BatchJob::piece_of(int64_t row, RowBytes sequence, size_t item) {
+// length, the row is recorded in `mismatched_row_` and the result is empty.
+RowBytes BatchJob::part_of_sequence(int64_t row, RowBytes sequence, size_t item) {
   const PackedPiece& piece = step_.pieces[static_cast<size_t>(row)];
   if (sequence.size() != item * plan_.packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
     // If several sequences have changed, any of them will do for the message.
-    changed_ = row;
+    mismatched_row_ = row;
     return {};
   }
   return sequence.subspan(static_cast<size_t>(piece.from) * item, static_cast<size_t>(piece.count) * item);
 }
 
-void BatchJob::cut_out(int64_t row, Value& sequence) {
+void BatchJob::cut_to_part(int64_t row, Value& sequence) {
   if (sequence.kind != FieldKind::kTensor || sequence.tensor.shape.rank() != 1)
     return;  // reported when the batch is planned
   const Buffer& whole = sequence.tensor.buffer;
-  const RowBytes piece = piece_of(row, {whole.data(), sequence.nbytes()}, dtype_size(sequence.dtype()));
+  const RowBytes piece = part_of_sequence(row, {whole.data(), sequence.nbytes()}, dtype_size(sequence.dtype()));
   if (piece.size() == sequence.nbytes()) return;
   Tensor part;  // has its own memory, since a long sequence is in many batches at once
   part.dtype = sequence.dtype();
@@ -35,29 +35,29 @@ void BatchJob::cut_out(int64_t row, Value& sequence) {
   sequence = Value::of(std::move(part));
 }
 
-Status BatchJob::of_row(Status status, int64_t row) const {
+Status BatchJob::locate(Status status, int64_t row) const {
   const int64_t id = rows_[static_cast<size_t>(row)].id;
   return std::move(status).with_sample(id).with_key(plan_.source->key(id));
 }
 
 // Collects the bytes of all rows, and returns the type of their elements. Skipped rows are empty.
-Result<DType> BatchJob::sequences(std::vector<RowBytes>& rows) const {
+Result<DType> BatchJob::collect_sequences(std::vector<RowBytes>& rows) const {
   const Field& field = plan_.outputs.front().field;
-  if (!lists_.front().empty()) {
-    rows = lists_.front();
+  if (!references_.front().empty()) {
+    rows = references_.front();
     return field.dtype;
   }
   std::optional<DType> type;
   for (size_t row = 0; row < rows_.size(); ++row) {
     rows.emplace_back();
     if (rows_[row].skipped) continue;
-    const Value& value = loose_.front()[row];
+    const Value& value = values_.front()[row];
     const bool numbers = value.kind == FieldKind::kTensor && value.tensor.shape.rank() == 1;
     if (!numbers || value.dtype() != type.value_or(value.dtype())) {
       const std::string what =
           numbers ? fmt::format("{} here and {} in others", dtype_name(value.dtype()), dtype_name(*type))
                   : std::string("no row of numbers");
-      return of_row(
+      return locate(
           invalid_argument(fmt::format("the field '{}' is {}; .pack() puts rows of numbers of one type side by side",
                                        field.name, what)),
           static_cast<int64_t>(row));
@@ -71,30 +71,30 @@ Result<DType> BatchJob::sequences(std::vector<RowBytes>& rows) const {
 Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
   const PackingStep& packing = *plan_.packing;
   const std::string& name = plan_.outputs.front().field.name;
-  if (const int64_t row = changed_; row >= 0)
-    return of_row(
+  if (const int64_t row = mismatched_row_; row >= 0)
+    return locate(
         invalid_argument(fmt::format(
             "the field '{}' is not as long as when the lengths were taken; what stands before .pack() has to give "
             "the same for a sample every time",
             name)),
         row);
   std::vector<RowBytes> rows;
-  FOREBAY_ASSIGN(const DType type, sequences(rows));
+  FOREBAY_ASSIGN(const DType type, collect_sequences(rows));
   const int64_t length = packing.blocks->length();
   const auto places = std::make_shared<const std::vector<BlockRow>>(rows_in_blocks(step_, length));
   std::span<const RowBytes> shared = rows;
   const auto add = [&](const std::string& field, BlockValue value) {
-    BatchAssembly::Part part;
-    part.name = field;
-    part.layout.dtype = value == BlockValue::kElements ? type : DType::kInt32;
-    part.layout.row_shape = Shape{length};
-    part.layout.row_bytes = static_cast<size_t>(length) * dtype_size(part.layout.dtype);
-    part.layout.value_bytes = part.layout.row_bytes * step_.blocks.size();
-    part.blocks = {value, type, packing.pad, step_.blocks.size(), places};
+    BatchAssembly::FieldJob job;
+    job.name = field;
+    job.layout.dtype = value == BlockValue::kElements ? type : DType::kInt32;
+    job.layout.row_shape = Shape{length};
+    job.layout.row_bytes = static_cast<size_t>(length) * dtype_size(job.layout.dtype);
+    job.layout.value_bytes = job.layout.row_bytes * step_.blocks.size();
+    job.blocks = {value, type, packing.pad, step_.blocks.size(), places};
     // `shared` still refers to the moved elements.
-    if (value == BlockValue::kElements) part.own_rows = std::move(rows);
-    part.rows = shared;
-    assembly.add(std::move(part));
+    if (value == BlockValue::kElements) job.own_rows = std::move(rows);
+    job.rows = shared;
+    assembly.add(std::move(job));
   };
   add(name, BlockValue::kElements);
   add(packing.segments, BlockValue::kSegments);
@@ -111,9 +111,9 @@ Batch BatchJob::finish_blocks() {
     batch.positions.push_back(block.row.position);
     batch.padding += block.row.padding ? 1 : 0;
   }
-  for (BatchAssembly::Part& part : assembly_->parts()) batch.fields.push_back(std::move(part.field));
+  for (BatchAssembly::FieldJob& field : assembly_->fields()) batch.fields.push_back(std::move(field.result));
   assembly_.reset();
-  forget_all_values();
+  drop_all_values();
   return batch;
 }
 

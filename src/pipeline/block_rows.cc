@@ -10,13 +10,13 @@
 
 namespace forebay {
 
-bool may_be_lost(const std::string& name, FieldKind kind) {
+bool is_droppable(const std::string& name, FieldKind kind) {
   // A key of kind kAny is taken for text, since the type of an array is known when the data set is
   // opened.
   return name == "key" && (kind == FieldKind::kText || kind == FieldKind::kAny);
 }
 
-Problem lost_beside_blocks(const std::string& packed, const std::vector<std::string>& names) {
+Problem dropped_fields_problem(const std::string& packed, const std::vector<std::string>& names) {
   return {"", fmt::format("blocks hold the field '{}' alone, and '{}' would be lost", packed, fmt::join(names, "', '")),
           fmt::format("put .select(\"{}\") before .pack() to leave the others out; one field of several is made with "
                       ".map",

@@ -30,10 +30,10 @@ struct PackingStep {
 
 /// Whether a field may be dropped when another field is packed. Only a key may: it is a name for
 /// people, and all other fields are data.
-bool may_be_lost(const std::string& name, FieldKind kind);
+bool is_droppable(const std::string& name, FieldKind kind);
 /// The problem of samples with fields `names` in addition to the `packed` one, which blocks would
 /// lose.
-Problem lost_beside_blocks(const std::string& packed, const std::vector<std::string>& names);
+Problem dropped_fields_problem(const std::string& packed, const std::vector<std::string>& names);
 
 /// Destination of a row (a part of a sequence) in the blocks of its batch. The row writes its
 /// elements, and padding up to the next row.

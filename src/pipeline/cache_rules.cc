@@ -13,10 +13,15 @@ namespace {
 
 /// Whether a cache stores entries on disk, which is the default. The operator's own check reports
 /// malformed sizes.
-bool keeps_on_disk(const OpDef& def, const OpSpec& cache) {
+bool stores_on_disk(const OpDef& def, const OpSpec& cache) {
   const Json disk = def.given(cache, ArgUse::kDiskBytes);
   if (disk.is_string()) return parse_byte_size(disk.get<std::string>()).value_or(1) != 0;
   return !disk.is_number() || disk != 0;
+}
+
+// Names a step in a problem, as "3: random_crop".
+std::string place_of(const std::vector<OpSpec>& steps, size_t step) {
+  return fmt::format("{}: {}", step, steps[step].name);
 }
 
 }  // namespace
@@ -32,35 +37,34 @@ bool is_random_step(const OpSpec& op, const Catalog& catalog) {
 
 bool follows_epoch(const OpSpec& op) { return op.args.is_object() && op.args.value("epoch", Json()) == Json(true); }
 
-std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+std::optional<Problem> epoch_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const OpDef* const def = catalog.find(steps[step].name);
   if (def == nullptr || !def->freezes) return {};
-  const auto* const last = steps.data() + step;
-  const auto* const found = std::find_if(steps.data(), last, follows_epoch);
-  if (found == last) return {};
-  const auto place = static_cast<size_t>(found - steps.data());
-  return Problem{
-      fmt::format("{}: {}", step, def->name),
-      fmt::format("it stands behind {}: {}, which follows the epoch, and what that gives in one epoch would be "
-                  "taken for all of them",
-                  place, found->name),
-      place > 0 ? fmt::format("put .{}() before {}: {}", def->name, place, found->name)
-                : fmt::format("leave .{}() out; or give fb.Dataset(…, epoch=False), where items do not depend on "
-                              "what set_epoch() was told",
-                              def->name)};
+  const auto end = steps.begin() + static_cast<std::ptrdiff_t>(step);
+  const auto epoch_step = static_cast<size_t>(std::find_if(steps.begin(), end, follows_epoch) - steps.begin());
+  if (epoch_step == step) return {};
+  return Problem{place_of(steps, step),
+                 fmt::format("it stands behind {}, which follows the epoch, and what that gives in one epoch would be "
+                             "taken for all of them",
+                             place_of(steps, epoch_step)),
+                 epoch_step > 0
+                     ? fmt::format("put .{}() before {}", def->name, place_of(steps, epoch_step))
+                     : fmt::format("leave .{}() out; or give fb.Dataset(…, epoch=False), where items do not depend on "
+                                   "what set_epoch() was told",
+                                   def->name)};
 }
 
 bool rehearses_here(const OpSpec& op, const Catalog& catalog) {
   return catalog.has_effect(op, OpEffect::kReplay) && op.args.value("where", Json()) == "here";
 }
 
-std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+std::optional<Problem> rehearsal_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const auto rehearsal = std::find_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
                                       [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kReplay); });
   const OpEffect effect = catalog.find(steps[step].name)->effect;
   if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || effect == OpEffect::kBatching)
     return std::nullopt;
-  const std::string place = fmt::format("{}: {}", step, steps[step].name);
+  const std::string place = place_of(steps, step);
   if (effect != OpEffect::kContent) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
   if (rehearses_here(*rehearsal, catalog)) return std::nullopt;
   return Problem{place, "it stands behind .rehearse(), which only .batch() may follow",
@@ -71,9 +75,9 @@ std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step
   if (!catalog.has_effect(steps[step], OpEffect::kPacking)) return {};
   for (size_t i = 1; i < step; ++i) {
     if (!is_random_step(steps[i], catalog)) continue;
-    return {{fmt::format("{}: {}", step, steps[step].name),
-             fmt::format("it stands behind {}: {}, which draws anew in every epoch, and lengths are taken once", i,
-                         steps[i].name),
+    return {{place_of(steps, step),
+             fmt::format("it stands behind {}, which draws anew in every epoch, and lengths are taken once",
+                         place_of(steps, i)),
              "do what is random on the batch, in the training loop"}};
   }
   return {};
@@ -83,29 +87,29 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
   std::vector<Problem> problems;
   const OpDef* const def = catalog.find(steps[step].name);
   if (def == nullptr || def->effect != OpEffect::kCaching) return problems;
-  const std::string place = fmt::format("{}: {}", step, def->name);
+  const std::string place = place_of(steps, step);
   for (size_t i = 1; i < step; ++i) {
     if (is_random_step(steps[i], catalog)) {
       problems.push_back({place,
-                          fmt::format("it stands behind {}: {}, which draws anew in every epoch: the results would be "
+                          fmt::format("it stands behind {}, which draws anew in every epoch: the results would be "
                                       "frozen",
-                                      i, steps[i].name),
-                          fmt::format("put .cache() before {}: {}", i, steps[i].name)});
+                                      place_of(steps, i)),
+                          fmt::format("put .cache() before {}", place_of(steps, i))});
       break;
     }
   }
-  for (size_t i = 1; i < step && keeps_on_disk(*def, steps[step]); ++i) {
+  for (size_t i = 1; i < step && stores_on_disk(*def, steps[step]); ++i) {
     if (is_unversioned(steps[i], catalog)) {
       problems.push_back({place,
-                          fmt::format("a later run cannot tell whether the function of {}: {} is still the same, and "
+                          fmt::format("a later run cannot tell whether the function of {} is still the same, and "
                                       "would get results of an older one from the disk",
-                                      i, steps[i].name),
+                                      place_of(steps, i)),
                           "give .map(…, version=\"1\") and change it with the function, or use .cache(disk=0), or put "
                           ".cache() before it"});
     }
   }
   if (step > 1 && catalog.has_effect(steps[step - 1], OpEffect::kCaching)) {
-    problems.push_back({place, fmt::format("{}: {} keeps the same already", step - 1, steps[step - 1].name),
+    problems.push_back({place, fmt::format("{} keeps the same already", place_of(steps, step - 1)),
                         "keep one .cache(); it has a tier in memory and one on disk"});
   }
   return problems;

@@ -21,7 +21,7 @@ std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step
 
 /// The problem of a step that may not follow the `.rehearse()` before it. Nothing if it may, or if
 /// there is no `.rehearse()`.
-std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+std::optional<Problem> rehearsal_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
 /// Whether the step is a `.rehearse()` that records the results of the steps before it.
 bool rehearses_here(const OpSpec& op, const Catalog& catalog);
@@ -37,6 +37,6 @@ bool is_random_step(const OpSpec& op, const Catalog& catalog);
 bool follows_epoch(const OpSpec& op);
 /// The problem of a cache, filter or pack after a step that follows the epoch: the results of one
 /// epoch would be used for all epochs.
-std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+std::optional<Problem> epoch_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
 }  // namespace forebay

@@ -73,15 +73,15 @@ TEST(CacheRules, NothingThatIsDecidedOnceMayStandBehindWhatFollowsTheEpoch) {
       dataset{"dataset", {{"size", 3}, {"epoch", true}}, nullptr, "<d>"};
   for (const char* name : {"cache", "filter", "pack"}) {
     const OpSpec step{name, {}, nullptr, ""};
-    const auto behind_map = problem_of_epoch({images, map, step}, 2, catalog());
+    const auto behind_map = epoch_problem({images, map, step}, 2, catalog());
     ASSERT_TRUE(behind_map) << name;
     EXPECT_NE(behind_map->remedy.find("before 1: map"), std::string::npos) << behind_map->remedy;
-    const auto behind_dataset = problem_of_epoch({dataset, step}, 1, catalog());
+    const auto behind_dataset = epoch_problem({dataset, step}, 1, catalog());
     ASSERT_TRUE(behind_dataset) << name;
     EXPECT_NE(behind_dataset->remedy.find("epoch=False"), std::string::npos) << behind_dataset->remedy;
-    EXPECT_FALSE(problem_of_epoch({images, step, map}, 1, catalog()));
+    EXPECT_FALSE(epoch_problem({images, step, map}, 1, catalog()));
   }
-  EXPECT_FALSE(problem_of_epoch({images, map, {"batch", {}, nullptr, ""}}, 2, catalog()));
+  EXPECT_FALSE(epoch_problem({images, map, {"batch", {}, nullptr, ""}}, 2, catalog()));
 }
 
 TEST(CacheRules, OtherStepsAreNotJudged) {

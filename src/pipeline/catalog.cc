@@ -1,6 +1,9 @@
 #include "pipeline/catalog.h"
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -44,55 +47,96 @@ std::string Catalog::nearest(std::string_view name) const {
   return suggest(name, known);
 }
 
-Inference infer(const Description& description, const Schema& source, const Catalog& catalog, Rules rules) {
-  Inference result;
-  const std::vector<OpSpec>& steps = description.steps();
-  result.schemas.push_back(source);
-  if (source.open_ended) expect_user_fields(steps, 0, catalog, result.schemas[0]);
-  bool batched = false, shuffled = false, buffered = false, packed = false;
-  for (size_t i = 1; i < steps.size(); ++i) {
-    Schema schema = result.schemas.back();
-    const std::string place = fmt::format("{}: {}", i, steps[i].name);
-    const OpDef* def = catalog.find(steps[i].name);
-    if (def == nullptr) {
-      const std::string near = catalog.nearest(steps[i].name);
-      result.problems.push_back({place, fmt::format("there is no operator '{}'", steps[i].name),
-                                 near.empty() ? "see the list of operators" : fmt::format("did you mean '{}'?", near)});
-    } else {
-      const bool batches = def->effect == OpEffect::kBatching, orders = def->effect == OpEffect::kOrder;
-      if (batched) {
-        result.problems.push_back({place, batches ? "the samples are batched already" : "it stands behind .batch()",
-                                   batches ? "keep one .batch()" : "move it before .batch()"});
+namespace {
+
+// Follows a schema through the steps of a pipeline. Rules on the order of two steps are reported at
+// the later one, so the state is that of the steps so far.
+class SchemaInference {
+ public:
+  SchemaInference(const std::vector<OpSpec>& steps, const Catalog& catalog, Rules rules)
+      : steps_(steps), catalog_(catalog), rules_(rules) {}
+
+  Inference run(const Schema& source) && {
+    result_.schemas.push_back(source);
+    if (source.open_ended) expect_user_fields(steps_, 0, catalog_, result_.schemas[0]);
+    for (size_t step = 1; step < steps_.size(); ++step) {
+      Schema schema = result_.schemas.back();
+      if (const OpDef* const def = catalog_.find(steps_[step].name)) {
+        check_step(step, *def, schema);
+      } else {
+        report_unknown(step);
       }
-      // Rules on the order of two steps are reported at the later one, so they look at the steps so
-      // far.
-      if (std::exchange(packed, packed || def->effect == OpEffect::kPacking) && !orders && !batches)
-        result.problems.push_back(
-            {place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
-      if (std::optional<Problem> wrong = problem_behind_rehearsal(steps, i, catalog))
-        result.problems.push_back(std::move(*wrong));
-      if (orders && std::exchange(shuffled, true))
-        result.problems.push_back({place, "the samples are shuffled already", "keep one .shuffle()"});
-      if (def->effect == OpEffect::kBuffering && std::exchange(buffered, true))
-        result.problems.push_back({place, "there is a .buffer() already", "keep one, with all that it is to do"});
-      std::vector<Problem> found;
-      if (def->infer) def->infer(steps[i], schema, found);
-      for (Problem& problem : found) {
-        if (problem.op.empty()) problem.op = place;
-        result.problems.push_back(std::move(problem));
-      }
-      if (rules == Rules::kAll) {
-        for (Problem& problem : cache_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
-        for (Problem& problem : pack_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
-        if (std::optional<Problem> wrong = problem_of_epoch(steps, i, catalog))
-          result.problems.push_back(std::move(*wrong));
-      }
-      batched |= batches;
-      if (schema.open_ended && def->role == OpRole::kFunction) expect_user_fields(steps, i, catalog, schema);
+      result_.schemas.push_back(std::move(schema));
     }
-    result.schemas.push_back(std::move(schema));
+    return std::move(result_);
   }
-  return result;
+
+ private:
+  std::string place_of(size_t step) const { return fmt::format("{}: {}", step, steps_[step].name); }
+
+  void report(std::optional<Problem> problem) {
+    if (problem) result_.problems.push_back(std::move(*problem));
+  }
+  void report(std::vector<Problem> problems) {
+    for (Problem& problem : problems) result_.problems.push_back(std::move(problem));
+  }
+
+  void report_unknown(size_t step) {
+    const std::string& name = steps_[step].name;
+    const std::string near = catalog_.nearest(name);
+    report(Problem{place_of(step), fmt::format("there is no operator '{}'", name),
+                   near.empty() ? "see the list of operators" : fmt::format("did you mean '{}'?", near)});
+  }
+
+  void check_step(size_t step, const OpDef& def, Schema& schema) {
+    check_sequence(step, def.effect);
+    infer_schema(step, def, schema);
+    if (rules_ == Rules::kAll) {
+      report(cache_problems(steps_, step, catalog_));
+      report(pack_problems(steps_, step, catalog_));
+      report(epoch_problem(steps_, step, catalog_));
+    }
+    batched_ |= def.effect == OpEffect::kBatching;
+    if (schema.open_ended && def.role == OpRole::kFunction) expect_user_fields(steps_, step, catalog_, schema);
+  }
+
+  // Reports a step that may not follow those before it.
+  void check_sequence(size_t step, OpEffect effect) {
+    const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
+    const std::string place = place_of(step);
+    if (batched_) {
+      report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
+                     batches ? "keep one .batch()" : "move it before .batch()"});
+    }
+    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !batches)
+      report(Problem{place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
+    report(rehearsal_problem(steps_, step, catalog_));
+    if (orders && std::exchange(shuffled_, true))
+      report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
+    if (effect == OpEffect::kBuffering && std::exchange(buffered_, true))
+      report(Problem{place, "there is a .buffer() already", "keep one, with all that it is to do"});
+  }
+
+  void infer_schema(size_t step, const OpDef& def, Schema& schema) {
+    std::vector<Problem> problems;
+    if (def.infer) def.infer(steps_[step], schema, problems);
+    for (Problem& problem : problems) {
+      if (problem.op.empty()) problem.op = place_of(step);
+    }
+    report(std::move(problems));
+  }
+
+  const std::vector<OpSpec>& steps_;
+  const Catalog& catalog_;
+  const Rules rules_;
+  Inference result_;
+  bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false;  // by a step so far
+};
+
+}  // namespace
+
+Inference infer(const Description& description, const Schema& source, const Catalog& catalog, Rules rules) {
+  return SchemaInference(description.steps(), catalog, rules).run(source);
 }
 
 }  // namespace forebay

@@ -44,28 +44,28 @@ ChunkMemory::Sizes ChunkMemory::sizes(int64_t chunk) const {
   return {rows, cost.fetched_bytes, cost.decoded_bytes, lists, source.schema().size() + plan_.ops.size()};
 }
 
-ChunkNeeds ChunkMemory::needs(const Sizes& sizes, uint64_t stored, bool as_it_is) const {
-  const uint64_t side_by_side = plan_.packed.packed_bytes(static_cast<int64_t>(sizes.rows));
+ChunkNeeds ChunkMemory::needs(const Sizes& sizes, uint64_t stored, bool is_packed) const {
+  const uint64_t all_rows = plan_.packed.packed_bytes(static_cast<int64_t>(sizes.rows));
   // An entry that is smaller than its rows was compressed. It is read into other memory and
   // unpacked into its own.
-  const uint64_t entry = stored >= side_by_side ? stored : 0;
-  const uint64_t together = as_it_is ? entry : side_by_side;
-  return {.together = rounded(together, /*sizes_vary=*/as_it_is && !plan_.packed.apart().empty()),
-          .apart = sizes.decoded - std::min(sizes.decoded, together),
+  const uint64_t entry = stored >= all_rows ? stored : 0;
+  const uint64_t packed = is_packed ? entry : all_rows;
+  return {.packed = rounded(packed, /*sizes_vary=*/is_packed && !plan_.packed.unpacked().empty()),
+          .unpacked = sizes.decoded - std::min(sizes.decoded, packed),
           // Columns are decoded and then packed, so they exist twice.
-          .working = as_it_is ? 0 : (ByteCount(sizes.decoded) + stored).value()};
+          .working = is_packed ? 0 : (ByteCount(sizes.decoded) + stored).value()};
 }
 
 ChunkMemory::Bytes ChunkMemory::expected(int64_t chunk) const {
   const Sizes sizes = this->sizes(chunk);
-  const ChunkNeeds needs = this->needs(sizes, sizes.stored, /*as_it_is=*/false);
-  return {.held = ByteCount(needs.together) + needs.apart, .lists = sizes.lists, .decoding = needs.working};
+  const ChunkNeeds needs = this->needs(sizes, sizes.stored, /*is_packed=*/false);
+  return {.held = ByteCount(needs.packed) + needs.unpacked, .lists = sizes.lists, .decoding = needs.working};
 }
 
 ChunkMemory::Bytes ChunkMemory::most(int64_t chunk) const {
   const Sizes sizes = this->sizes(chunk);
   const ByteCount rows = sizes.rows, lists = list_growth_ * sizes.lists;
-  const ByteCount offsets = (rows + 1) * sizeof(int64_t) * plan_.packed.apart().size();
+  const ByteCount offsets = (rows + 1) * sizeof(int64_t) * plan_.packed.unpacked().size();
   const ByteCount stride = std::max<uint64_t>(plan_.packed.stride(), row_bytes_ + made_row_bytes_);
   // The decoded size may be an estimate, so neither of the two is always the larger one.
   const ByteCount content = std::max<ByteCount>(rows * stride + lists + offsets, sizes.decoded);

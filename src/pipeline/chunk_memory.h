@@ -9,8 +9,8 @@ namespace forebay {
 
 /// Memory that a run claims to decode a chunk.
 struct ChunkNeeds {
-  uint64_t together = 0;  ///< bytes of the packed rows, rounded so that other chunks can reuse them
-  uint64_t apart = 0;     ///< bytes of rows that are not packed
+  uint64_t packed = 0;    ///< bytes of the packed rows, rounded so that other chunks can reuse them
+  uint64_t unpacked = 0;  ///< bytes of rows that are not packed
   uint64_t working = 0;   ///< working memory beyond the thread's own
 };
 
@@ -20,10 +20,10 @@ class ChunkMemory {
  public:
   explicit ChunkMemory(const ChunkPlan& plan);
 
-  /// The needs of decoding. `stored`: bytes that the compute thread reads itself. `as_it_is`: these
-  /// are a cache entry of packed rows, which is used as it was read.
-  ChunkNeeds needs(int64_t chunk, uint64_t stored, bool as_it_is) const {
-    return needs(sizes(chunk), stored, as_it_is);
+  /// The needs of decoding. `stored`: bytes that the compute thread reads itself. `is_packed`:
+  /// these are a cache entry of packed rows, which is used as it was read.
+  ChunkNeeds needs(int64_t chunk, uint64_t stored, bool is_packed) const {
+    return needs(sizes(chunk), stored, is_packed);
   }
 
   struct Bytes {
@@ -46,7 +46,7 @@ class ChunkMemory {
     uint64_t columns;  // their number, with those of operators
   };
   Sizes sizes(int64_t chunk) const;
-  ChunkNeeds needs(const Sizes& sizes, uint64_t stored, bool as_it_is) const;
+  ChunkNeeds needs(const Sizes& sizes, uint64_t stored, bool is_packed) const;
 
   const ChunkPlan& plan_;
   uint64_t row_bytes_ = 0;       // of a row of the source in fields of known shape

@@ -4,18 +4,18 @@
 
 namespace forebay {
 
-std::optional<Hash128> ChunkPlan::entry(int64_t chunk) const {
+std::optional<Hash128> ChunkPlan::cache_key(int64_t chunk) const {
   if (!cache) return std::nullopt;
   const std::optional<Hash128> identity = source->chunk_identity(chunk);
   if (!identity) return std::nullopt;
-  return entry_key(cache_place, *identity);
+  return entry_key(cache_identity, *identity);
 }
 
-std::optional<Hash128> ChunkPlan::identity(int64_t chunk) const {
+std::optional<Hash128> ChunkPlan::sharing_key(int64_t chunk) const {
   // Chunks in memory are identified by a hash of their content, which costs as much as decoding.
-  if (!place || source->chunk_fetch(chunk).store == nullptr) return std::nullopt;
+  if (!rows_identity || source->chunk_fetch(chunk).store == nullptr) return std::nullopt;
   const std::optional<Hash128> stored = source->chunk_identity(chunk);
-  return stored ? std::optional(entry_key(*place, *stored)) : std::nullopt;
+  return stored ? std::optional(entry_key(*rows_identity, *stored)) : std::nullopt;
 }
 
 Status ChunkPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
@@ -37,7 +37,7 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
   FOREBAY_ASSIGN(Columns columns, source->decode(chunk, std::move(stored), memory));
   decode_counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
   FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
-  const std::optional<Hash128> key = entry(chunk);
+  const std::optional<Hash128> key = cache_key(chunk);
   // The packed form is stored: rows are taken from it directly, so a hit costs no more than its
   // read.
   std::shared_ptr<const Columns> made;

@@ -17,13 +17,13 @@ struct ChunkOp {
   std::string name;
   std::unique_ptr<ColumnOp> op;
   std::shared_ptr<StepCounters> counters;
-  /// Upper bounds of what it adds to its input: bytes a row in fields of known shape, and bytes of
-  /// lists as a multiple of the chunk's lists.
-  uint64_t made_row_bytes = 0, list_growth = 0;
+  // Upper bounds of the memory of its output, in addition to that of its input:
+  uint64_t made_row_bytes = 0;  ///< bytes of a row in fields of known shape
+  uint64_t list_growth = 0;     ///< bytes of lists, as a multiple of the chunk's lists
 };
 
-/// The decoding of chunks and the operators that run on whole chunks. Immutable, and used by any
-/// number of compute threads.
+/// The part of an ExecutionPlan that runs on whole chunks: decoding, column operators, a cache, and
+/// packing. Immutable; ChunkWork calls it on any number of compute threads.
 struct ChunkPlan {
   std::shared_ptr<const ChunkSource> source;
   std::vector<ChunkOp> ops;
@@ -31,23 +31,23 @@ struct ChunkPlan {
   /// cache.
   std::shared_ptr<EntryCache> cache;
   size_t cached_after = 0;
-  Hash128 cache_place;
+  /// Identity of the steps before the cache, and of the form of its entries.
+  Hash128 cache_identity;
   PackedRows packed{Schema()};  ///< memory layout of the rows after the last operator
   /// Rows are copied directly from chunks into batches, since no operator runs on single rows.
   bool gathers_rows = false;
-  /// Identity of everything but the chunk that decides what the rows are. Together with the chunk's
-  /// identity it is the key under which runs of this process share rows. Nothing if rows are not
-  /// shared.
-  std::optional<Hash128> place = {};
+  /// Identity of the steps and fields that decide the rows. Together with the chunk's identity it
+  /// is the key under which runs of this process share rows. Nothing if rows are not shared.
+  std::optional<Hash128> rows_identity = {};
   std::shared_ptr<StepCounters> decode_counters = std::make_shared<StepCounters>();
 
   /// Whether cache entries hold rows in packed form.
   bool caches_packed() const { return cached_after == ops.size(); }
   /// Key of the chunk's cache entry. Nothing if the chunk is not cached.
-  std::optional<Hash128> entry(int64_t chunk) const;
+  std::optional<Hash128> cache_key(int64_t chunk) const;
   /// Key under which the chunk's finished rows are shared. Nothing for chunks that the source has
   /// in memory.
-  std::optional<Hash128> identity(int64_t chunk) const;
+  std::optional<Hash128> sharing_key(int64_t chunk) const;
   /// Decodes stored bytes, runs the operators, and packs the rows into `rows`, which has at least
   /// packed.packed_bytes().
   Result<std::shared_ptr<const Columns>> make(int64_t chunk, std::vector<Buffer> stored, Buffer rows,

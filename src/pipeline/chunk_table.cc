@@ -10,12 +10,12 @@
 namespace forebay {
 
 uint64_t Chunk::claimed_bytes() const {
-  const auto* ready = std::get_if<Ready>(&at);
+  const auto* ready = std::get_if<Ready>(&state);
   return bytes.claim.bytes() + (ready != nullptr ? ready->claim.bytes() : 0);
 }
 
 bool ChunkBlock::ready() const {
-  return std::all_of(chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk->ended(); });
+  return std::all_of(chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk->is_done(); });
 }
 
 bool ChunkBlock::has_bad_rows() const {
@@ -23,18 +23,18 @@ bool ChunkBlock::has_bad_rows() const {
                      [](const auto& chunk) { return chunk->template is<Chunk::Failed>() || chunk->rows()->bad_rows; });
 }
 
-bool ChunkBlock::has(const Chunk& chunk) const {
+bool ChunkBlock::has_chunk(const Chunk& chunk) const {
   return std::any_of(chunks.begin(), chunks.end(), [&](const auto& own) { return own.get() == &chunk; });
 }
 
-RowInBlock ChunkBlock::place(int64_t id) const {
+RowInBlock ChunkBlock::locate(int64_t id) const {
   const size_t index = part_holding(std::span<const int64_t>(begins), id, [](int64_t begin) { return begin; });
   return {index, id - begins[index]};
 }
 
-bool ChunkBlock::holds(int64_t id) const {
+bool ChunkBlock::has_row(int64_t id) const {
   if (chunks.empty() || id < begins.front()) return false;
-  return id < ends[place(id).chunk];
+  return id < ends[locate(id).chunk];
 }
 
 void ChunkBlock::add(std::shared_ptr<Chunk> chunk, int64_t begin, int64_t end) {
@@ -56,7 +56,7 @@ ChunkBlockPtr ChunkTable::block_at(int64_t epoch, int64_t position) {
   std::vector<int64_t> numbers = order_->chunks_together(epoch, position);
   std::sort(numbers.begin(), numbers.end());
   for (const int64_t number : numbers) add_chunk(*block, number);
-  hold(*block);
+  retain(*block);
   return block;
 }
 
@@ -93,7 +93,7 @@ ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int
   return wider;
 }
 
-// The chunk is not in the table yet. hold() adds it, or replaces it by the one that is there.
+// The chunk is not in the table yet. retain() adds it, or replaces it by the one that is there.
 ChunkBlockPtr ChunkTable::block_of_replayed(int64_t number) const {
   auto block = std::make_shared<ChunkBlock>();
   block->range = {.first = -1};
@@ -105,8 +105,8 @@ ChunkBlockPtr ChunkTable::block_of_replayed(int64_t number) const {
   return block;
 }
 
-void ChunkTable::hold(ChunkBlock& block) {
-  if (std::exchange(block.held, true)) return;
+void ChunkTable::retain(ChunkBlock& block) {
+  if (std::exchange(block.retained, true)) return;
   for (auto& chunk : block.chunks) {
     auto& known = chunks_[chunk->number];
     // While this block was not held, its chunk may have been created anew for another block. That
@@ -116,14 +116,14 @@ void ChunkTable::hold(ChunkBlock& block) {
     } else {
       known = chunk;
     }
-    ++chunk->wanted;
+    ++chunk->holders;
   }
 }
 
-void ChunkTable::let_go(ChunkBlock& block, Freed& freed) {
-  if (!std::exchange(block.held, false)) return;
+void ChunkTable::release(ChunkBlock& block, Freed& freed) {
+  if (!std::exchange(block.retained, false)) return;
   for (const auto& chunk : block.chunks) {
-    if (--chunk->wanted > 0) continue;
+    if (--chunk->holders > 0) continue;
     freed.push_back(chunk);
     chunks_.erase(chunk->number);
   }
@@ -138,30 +138,30 @@ void ChunkTable::close_before(int64_t epoch, int64_t position) {
 // A task that starts again may need a block that was released before.
 void ChunkTable::add_user(const ChunkBlockPtr& block) {
   ++block->users;
-  hold(*block);
+  retain(*block);
 }
 
 void ChunkTable::remove_user(const ChunkBlockPtr& block, Freed& freed) {
   if (--block->users > 0 || block->open) return;
-  let_go(*block, freed);
+  release(*block, freed);
   const auto known = blocks_.find({block->epoch, block->range.first});
   if (known != blocks_.end() && known->second == block) blocks_.erase(known);
 }
 
-void ChunkTable::sweep(Freed& freed) {
+void ChunkTable::remove_unused(Freed& freed) {
   for (auto at = blocks_.begin(); at != blocks_.end();) {
     if (at->second->users > 0 || at->second->open) {
       ++at;
       continue;
     }
-    let_go(*at->second, freed);
+    release(*at->second, freed);
     at = blocks_.erase(at);
   }
 }
 
 void ChunkTable::clear(Freed& freed) {
   for (const auto& [key, block] : blocks_) block->open = false;
-  sweep(freed);
+  remove_unused(freed);
 }
 
 }  // namespace forebay

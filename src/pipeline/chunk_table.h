@@ -19,25 +19,26 @@ struct RowInBlock {
 };
 
 /// A block: chunks of one lane whose rows are mixed. All of them are needed until the last position
-/// of the block has been processed, since each of its positions may have a row of any of them.
+/// of the block has been processed, since each of its positions may have a row of any of them. The
+/// table and the batches that need the block share it; the run's lock guards it.
 struct ChunkBlock {
   int64_t epoch = 0;
   Order::Range range;
   std::vector<std::shared_ptr<Chunk>> chunks;  ///< by number
   std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
-  bool open = true;                            ///< further rows of it will be planned
-  bool held = false;                           ///< counted in Chunk::wanted of its chunks
+  bool open = true;                            ///< batches that are not planned yet may need it
+  bool retained = false;                       ///< counted in Chunk::holders of its chunks
   bool replayed = false;  ///< of a replayed sample; it is not in the table but belongs to one batch
   int64_t users = 0;      ///< tasks that need it
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;
   bool has_bad_rows() const;  ///< once it is ready
-  bool has(const Chunk& chunk) const;
+  bool has_chunk(const Chunk& chunk) const;
   /// Whether row `id` is in one of its chunks.
-  bool holds(int64_t id) const;
+  bool has_row(int64_t id) const;
   /// The location of row `id`, which has to be in one of its chunks.
-  RowInBlock place(int64_t id) const;
+  RowInBlock locate(int64_t id) const;
   void add(std::shared_ptr<Chunk> chunk, int64_t begin, int64_t end);
 };
 using ChunkBlockPtr = std::shared_ptr<ChunkBlock>;
@@ -71,7 +72,7 @@ class ChunkTable {
   ChunkBlockPtr block_of_replayed(int64_t chunk) const;
   int64_t chunk_of(int64_t id) const;
   /// Removes closed blocks without users.
-  void sweep(Freed& freed);
+  void remove_unused(Freed& freed);
   /// Closes all blocks and removes those without users.
   void clear(Freed& freed);
 
@@ -80,8 +81,8 @@ class ChunkTable {
 
  private:
   void add_chunk(ChunkBlock& block, int64_t number);
-  void hold(ChunkBlock& block);
-  void let_go(ChunkBlock& block, Freed& freed);
+  void retain(ChunkBlock& block);
+  void release(ChunkBlock& block, Freed& freed);
 
   const std::shared_ptr<const Order> order_;
   const std::vector<int64_t> begins_;

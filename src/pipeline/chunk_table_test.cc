@@ -38,8 +38,8 @@ TEST(ChunkTable, the_block_of_a_position_holds_the_chunk_of_its_row) {
       for (int64_t position = 0; position < at.order->size(); ++position) {
         const ChunkBlockPtr block = at.table->block_at(epoch, position);
         const int64_t id = at.order->id_at(epoch, position);
-        ASSERT_TRUE(block->holds(id));
-        const RowInBlock place = block->place(id);
+        ASSERT_TRUE(block->has_row(id));
+        const RowInBlock place = block->locate(id);
         const int64_t number = block->chunks[place.chunk]->number;
         EXPECT_EQ(at.begins[static_cast<size_t>(number)] + place.row, id);
         EXPECT_LT(place.row, at.rows[static_cast<size_t>(number)]);
@@ -55,9 +55,9 @@ TEST(ChunkTable, a_block_holds_no_row_of_other_chunks) {
   const std::set<int64_t> numbers = numbers_of(*block);
   for (int64_t id = 0; id < at.begins.back(); ++id) {
     const int64_t chunk = std::upper_bound(at.begins.begin(), at.begins.end(), id) - at.begins.begin() - 1;
-    EXPECT_EQ(block->holds(id), numbers.contains(chunk)) << id;
+    EXPECT_EQ(block->has_row(id), numbers.contains(chunk)) << id;
   }
-  EXPECT_FALSE(ChunkBlock().holds(0)) << "one without chunks holds nothing";
+  EXPECT_FALSE(ChunkBlock().has_row(0)) << "one without chunks holds nothing";
 }
 
 TEST(ChunkTable, blocks_of_a_lane_follow_each_other_through_the_epoch_and_into_the_next) {
@@ -82,10 +82,11 @@ TEST(ChunkTable, blocks_that_share_a_chunk_share_it_and_let_it_go_with_the_last)
   const ChunkBlockPtr first = at.table->block_at(0, 0), again = at.table->block_at(1, 0);
   const ChunkBlockPtr other = at.table->block_at(1, 1);
   int held_by_epoch_1 = 0;
-  for (const auto& chunk : first->chunks) held_by_epoch_1 += again->has(*chunk) || other->has(*chunk) ? 1 : 0;
+  for (const auto& chunk : first->chunks)
+    held_by_epoch_1 += again->has_chunk(*chunk) || other->has_chunk(*chunk) ? 1 : 0;
   EXPECT_EQ(held_by_epoch_1, static_cast<int>(first->chunks.size())) << "the same chunks in every epoch";
   at.table->close_before(1, 0);
-  at.table->sweep(freed);
+  at.table->remove_unused(freed);
   EXPECT_TRUE(freed.empty()) << "the next epoch still wants them";
   at.table->clear(freed);
   EXPECT_EQ(freed.size(), 2u);
@@ -99,7 +100,7 @@ TEST(ChunkTable, a_block_in_use_keeps_its_chunks_after_it_was_closed_and_passed)
   at.table->add_user(block);
   at.table->add_user(block);
   at.table->close_before(0, block->last_position() + 1);
-  at.table->sweep(freed);
+  at.table->remove_unused(freed);
   EXPECT_TRUE(freed.empty());
   at.table->remove_user(block, freed);
   EXPECT_TRUE(freed.empty());
@@ -114,10 +115,10 @@ TEST(ChunkTable, a_user_may_come_back_to_a_block_that_was_let_go) {
   ChunkTable::Freed freed;
   const ChunkBlockPtr block = at.table->block_at(0, 0);
   at.table->close_before(1, 0);
-  at.table->sweep(freed);
+  at.table->remove_unused(freed);
   ASSERT_EQ(freed.size(), 1u);
   at.table->add_user(block);
-  EXPECT_TRUE(block->held);
+  EXPECT_TRUE(block->retained);
   EXPECT_TRUE(at.table->chunks().contains(block->chunks[0]->number));
   at.table->remove_user(block, freed);
   EXPECT_TRUE(at.table->chunks().empty());
@@ -132,10 +133,10 @@ TEST(ChunkTable, widened_it_has_the_chunks_of_other_rows_beside_its_own_in_order
   expected.insert({0, 4});
   EXPECT_EQ(numbers_of(*wider), expected);
   EXPECT_TRUE(std::is_sorted(wider->begins.begin(), wider->begins.end()));
-  for (const int64_t id : {0, 1, 2, 12, 14}) EXPECT_TRUE(wider->holds(id)) << id;
+  for (const int64_t id : {0, 1, 2, 12, 14}) EXPECT_TRUE(wider->has_row(id)) << id;
   at.table->add_user(wider);
   at.table->remove_user(wider, freed);
-  for (const auto& chunk : freed) EXPECT_FALSE(block->has(*chunk)) << "its own are the other block's, too";
+  for (const auto& chunk : freed) EXPECT_FALSE(block->has_chunk(*chunk)) << "its own are the other block's, too";
 }
 
 // For any sequence of calls, a chunk is in the table exactly as long as a block that is open or
@@ -171,21 +172,21 @@ TEST(ChunkTable, whatever_is_done_a_chunk_is_there_as_long_as_a_block_wants_it) 
         default:
           closed += static_cast<int64_t>(random() % 4);
           at.table->close_before(closed / size, closed % size);
-          at.table->sweep(freed);
+          at.table->remove_unused(freed);
       }
       std::set<int64_t> wanted;
       for (const auto& block : seen) {
-        if (!block->held) continue;
+        if (!block->retained) continue;
         ASSERT_TRUE(block->open || block->users > 0 || at.table->blocks().contains({block->epoch, block->range.first}));
         wanted.merge(numbers_of(*block));
       }
       std::set<int64_t> there;
       for (const auto& [number, chunk] : at.table->chunks()) there.insert(number);
       ASSERT_EQ(there, wanted) << "seed " << seed << ", step " << step;
-      for (const auto& block : used) ASSERT_TRUE(block->held);
+      for (const auto& block : used) ASSERT_TRUE(block->retained);
       std::set<Chunk*> once;
       for (const auto& chunk : freed) {
-        ASSERT_EQ(chunk->wanted, 0);
+        ASSERT_EQ(chunk->holders, 0);
         ASSERT_TRUE(once.insert(chunk.get()).second);
       }
     }
@@ -204,7 +205,7 @@ TEST(ChunkTable, a_row_group_of_old_samples_is_there_only_while_it_is_used_and_o
   const ChunkBlockPtr same = at.table->block_of_replayed(there->number);
   const int64_t other_id = there->number == 2 ? 0 : 6;
   const ChunkBlockPtr other = at.table->block_of_replayed(at.table->chunk_of(other_id));
-  EXPECT_TRUE(other->holds(other_id));
+  EXPECT_TRUE(other->has_row(other_id));
   EXPECT_EQ(at.table->chunks().size(), 1u) << "nobody uses them yet";
   ChunkTable::Freed freed;
   for (int round = 0; round < 2; ++round) {  // the second time after it was released

@@ -12,7 +12,7 @@ namespace forebay {
 void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
   if (std::exchange(bytes.looked_up, true)) return;
   const ChunkPlan& plan = *plan_->chunks;
-  const std::optional<Hash128> key = plan.entry(number);
+  const std::optional<Hash128> key = plan.cache_key(number);
   if (!key || !bytes.find(*plan.cache, {*key, number, /*peers=*/true}, 0)) {
     ChunkSource::ChunkFetch fetch = plan.source->chunk_fetch(number);
     bytes.store = fetch.store;
@@ -29,38 +29,42 @@ void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
 
 ChunkNeeds ChunkWork::needs(int64_t number, const StoredBytes& bytes, uint64_t more) const {
   const ChunkPlan& plan = *plan_->chunks;
-  const uint64_t stored = bytes.unread() ? bytes.size() : 0;
+  const uint64_t stored = bytes.needs_read() ? bytes.size() : 0;
   ChunkNeeds needs = ChunkMemory(plan).needs(number, stored, bytes.in_cache() && plan.caches_packed());
   needs.working = std::max(needs.working, more);
   return needs;
 }
 
 ChunkWork::Made ChunkWork::make(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const {
-  Made made{cancelled("not made")};
   try {
-    made.rows = decode(number, bytes, rows, memory, &made.page_cache_miss);
+    return read_and_decode(number, bytes, rows, memory);
   } catch (const std::bad_alloc&) {
-    made.rows = system_lacks_memory();
+    return {system_lacks_memory()};
   } catch (const std::exception& error) {
-    made.rows = internal_error(error.what()).with_key(plan_->chunks->source->chunk_name(number));
+    return {internal_error(error.what()).with_key(plan_->chunks->source->chunk_name(number))};
   }
-  return made;
 }
 
-Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
-                                                         WorkMemory& memory, bool* page_cache_miss) const {
-  const ChunkPlan& plan = *plan_->chunks;
-  const bool unread = bytes.unread();
-  if (unread) {
-    const bool as_it_is = bytes.in_cache() && plan.caches_packed();
-    const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 0, as_it_is ? rows : Buffer());
-    *page_cache_miss = !read;
-    if (!read) return cancelled("not in the page cache");
-    FOREBAY_RETURN_IF_ERROR(*read);
+ChunkWork::Made ChunkWork::read_and_decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
+                                           WorkMemory& memory) const {
+  const bool reads = bytes.needs_read();
+  if (reads) {
+    // A cache entry of packed rows is used as it is, so it is read to where the rows belong.
+    const bool is_packed = bytes.in_cache() && plan_->chunks->caches_packed();
+    const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 0, is_packed ? rows : Buffer());
+    if (!read) return {cancelled("not in the page cache"), /*page_cache_miss=*/true};
+    if (!read->ok()) return {*read};
   }
   std::vector<Buffer> stored;
-  for (StoredBytes::Piece& piece : bytes.pieces) stored.push_back(unread ? std::move(piece.bytes) : piece.bytes);
-  bytes.in_memory &= !unread;
+  for (StoredBytes::Piece& piece : bytes.pieces) stored.push_back(reads ? std::move(piece.bytes) : piece.bytes);
+  bytes.in_memory &= !reads;
+  return {decode(number, bytes, std::move(stored), rows, memory)};
+}
+
+Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, const StoredBytes& bytes,
+                                                         std::vector<Buffer> stored, const Buffer& rows,
+                                                         WorkMemory& memory) const {
+  const ChunkPlan& plan = *plan_->chunks;
   if (!bytes.in_cache()) return plan.make(number, std::move(stored), rows, memory);
   std::shared_ptr<const Columns> entry = bytes.entry->columns;
   if (!entry) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/columns.h"
 #include "pipeline/chunk.h"
@@ -12,8 +13,9 @@
 namespace forebay {
 
 /// The work on the chunks of a plan: finding their bytes, estimating the memory they need, and
-/// decoding them. It knows no schedule and takes no lock, so any thread may call it. Only for plans
-/// with chunks.
+/// decoding them. Chunks calls look_up() and needs() with the run's lock held, and make() on a
+/// compute thread without it. It has no state but the plan, so any thread may call it. Only for
+/// plans with chunks.
 class ChunkWork {
  public:
   explicit ChunkWork(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
@@ -28,12 +30,13 @@ class ChunkWork {
     bool page_cache_miss = false;  ///< the bytes have to be read asynchronously
   };
   /// Makes the rows of a chunk on a compute thread. Never throws. `rows` is memory of
-  /// ChunkNeeds::together bytes. If the thread reads the stored bytes, it does not keep them.
+  /// ChunkNeeds::packed bytes. Stored bytes that the thread reads itself are released afterwards.
   Made make(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const;
 
  private:
-  Result<std::shared_ptr<const Columns>> decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
-                                                WorkMemory& memory, bool* page_cache_miss) const;
+  Made read_and_decode(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const;
+  Result<std::shared_ptr<const Columns>> decode(int64_t number, const StoredBytes& bytes, std::vector<Buffer> stored,
+                                                const Buffer& rows, WorkMemory& memory) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
 };

@@ -39,7 +39,7 @@ std::string describe(const Value& value) {
   return fmt::format("{} {}", dtype_name(value.dtype()), value.shape().to_string());
 }
 
-Status of_sample(Status status, const SampleOf& sample_of, size_t at) {
+Status with_sample_name(Status status, const SampleOf& sample_of, size_t at) {
   if (!sample_of) return status;
   const SampleName here = sample_of(at);
   return std::move(status).with_key(here.key).with_sample(here.id);
@@ -47,7 +47,7 @@ Status of_sample(Status status, const SampleOf& sample_of, size_t at) {
 
 bool is_empty(const Value& value) { return value.kind == FieldKind::kTensor && value.shape().elements() == 0; }
 
-std::string way_out(const Value& first, const Value& other) {
+std::string remedy_for(const Value& first, const Value& other) {
   constexpr std::string_view kOneShape = "resize, crop or .pad() it, or use .batch(1)";
   const bool tensors = first.kind == FieldKind::kTensor && other.kind == FieldKind::kTensor;
   if (!tensors) return std::string(kOneShape);
@@ -67,26 +67,28 @@ std::string way_out(const Value& first, const Value& other) {
 }
 
 // The error of a value at `at` that does not fit together with the first one.
-Status mixed(const std::string& name, const std::vector<const Value*>& values, size_t at, const SampleOf& sample_of) {
+Status mismatch(const std::string& name, const std::vector<const Value*>& values, size_t at,
+                const SampleOf& sample_of) {
   const std::string first = describe(*values.front()), other = describe(*values[at]);
-  const std::string way = way_out(*values.front(), *values[at]);
+  const std::string remedy = remedy_for(*values.front(), *values[at]);
   const auto text = [&](const std::string& others) {
     return invalid_argument(
         fmt::format("the field '{}' is {} here and {} in {} of the same batch; one batch needs one shape and type: {}",
-                    name, other, first, others, way));
+                    name, other, first, others, remedy));
   };
   if (!sample_of) return text("another sample");
   const SampleName before = sample_of(0);
-  return of_sample(text(fmt::format("sample {} ('{}')", before.id, before.key)), sample_of, at);
+  return with_sample_name(text(fmt::format("sample {} ('{}')", before.id, before.key)), sample_of, at);
 }
 
 // `at`: the index of the longest row. `item`: the shape without the first axis.
 Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t longest, const Shape& item, size_t at,
                            const SampleOf& sample_of) {
   if (field.pad_length > 0 && longest > field.pad_length) {
-    return of_sample(invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name,
-                                                  longest, field.pad_length)),
-                     sample_of, at);
+    return with_sample_name(
+        invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name, longest,
+                                     field.pad_length)),
+        sample_of, at);
   }
   return with_first(field.pad_length > 0 ? field.pad_length : longest, item);
 }
@@ -96,7 +98,7 @@ void add_strings(Collation& plan, RowBytes row) {
   plan.value_bytes += plan.string_list() ? StringList(row).bytes().size() : row.size();
 }
 
-bool open_rows(const Field& field) { return field.kind == FieldKind::kAny || lies_end_to_end(field); }
+bool rows_may_differ(const Field& field) { return field.kind == FieldKind::kAny || may_be_ragged(field); }
 
 Result<Collation> plan_tensors(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                const SampleOf& sample_of) {
@@ -109,17 +111,17 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   // For fields of user code nothing else is known. If elements have no bytes, a row does not tell
   // how many it has.
   const bool may_differ =
-      plan.row_shape.rank() > 0 && item.elements() > 0 && (plan.row_shape.rank() == 1 || open_rows(field));
+      plan.row_shape.rank() > 0 && item.elements() > 0 && (plan.row_shape.rank() == 1 || rows_may_differ(field));
   int64_t longest = 0, total = 0;
   size_t longest_at = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const Value* value = values[i];
     const Shape shape = value->shape();
     if (value->kind != FieldKind::kTensor || value->dtype() != plan.dtype || shape.rank() != plan.row_shape.rank()) {
-      return mixed(name, values, i, sample_of);
+      return mismatch(name, values, i, sample_of);
     }
     same &= shape == plan.row_shape;
-    if (!same && !(may_differ && without_first(shape) == item)) return mixed(name, values, i, sample_of);
+    if (!same && !(may_differ && without_first(shape) == item)) return mismatch(name, values, i, sample_of);
     if (shape.rank() == 0) continue;
     if (shape[0] > longest) longest_at = i;
     longest = std::max(longest, shape[0]);
@@ -130,7 +132,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
     FOREBAY_ASSIGN(plan.row_shape, padded_shape(name, field, longest, item, longest_at, sample_of));
     plan.pad = field.pad_value;
     plan.pads_to_longest = field.pad_length == 0;
-  } else if (!same || (may_differ && lies_end_to_end(field))) {
+  } else if (!same || (may_differ && may_be_ragged(field))) {
     // A field announced as ragged is ragged in every batch, even if the lengths agree.
     plan.kind = BatchField::Kind::kRagged;
     plan.row_shape = item;
@@ -157,7 +159,7 @@ size_t value_bytes(const Collation& plan, RowBytes row) {
 }
 
 // Bytes before a piece, without the offsets of rows.
-size_t begun(const CollationPiece& piece) { return piece.value_at + piece.strings_at * sizeof(int64_t); }
+size_t bytes_before(const CollationPiece& piece) { return piece.value_at + piece.strings_at * sizeof(int64_t); }
 
 // Copies lists of strings: for each row the offsets of its strings, and then the strings.
 void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out) {
@@ -215,7 +217,7 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
   Collation plan;
   if (values.empty()) {  // every row was skipped
     const bool ragged =
-        field.kind == FieldKind::kTensor && !field.pad_value && (field.shape.rank() == 1 || lies_end_to_end(field));
+        field.kind == FieldKind::kTensor && !field.pad_value && (field.shape.rank() == 1 || may_be_ragged(field));
     const bool numbers = field.kind == FieldKind::kTensor || field.kind == FieldKind::kAny;
     plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
@@ -228,14 +230,14 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
   const auto list = std::find_if(values.begin(), values.end(), [](auto* value) { return is_string_list(value->kind); });
   const FieldKind kind = list != values.end() && is_empty_row(*values.front()) ? (*list)->kind : values.front()->kind;
   if (kind == FieldKind::kAny) {
-    return of_sample(invalid_argument(fmt::format("the user's function did not give the field '{}'", name)), sample_of,
-                     0);
+    return with_sample_name(invalid_argument(fmt::format("the user's function did not give the field '{}'", name)),
+                            sample_of, 0);
   }
   if (kind == FieldKind::kTensor) return plan_tensors(name, field, values, sample_of);
   plan.kind = kind_of_strings(kind);
   for (size_t i = 0; i < values.size(); ++i) {
     if (plan.string_list() && is_empty_row(*values[i])) continue;
-    if (values[i]->kind != kind) return mixed(name, values, i, sample_of);
+    if (values[i]->kind != kind) return mismatch(name, values, i, sample_of);
     add_strings(plan, values[i]->bytes.span());
   }
   return plan;
@@ -285,7 +287,7 @@ std::vector<CollationPiece> cut(const Collation& plan, std::span<const RowBytes>
   std::vector<CollationPiece> pieces(1);
   size_t value_at = 0, strings = 0;  // before the row
   for (size_t row = 0; row < rows.size(); ++row) {
-    if (begun({0, 0, value_at, strings}) - begun(pieces.back()) >= piece_bytes)
+    if (bytes_before({0, 0, value_at, strings}) - bytes_before(pieces.back()) >= piece_bytes)
       pieces.push_back({row, row, value_at, strings});
     value_at += value_bytes(plan, rows[row]);
     if (plan.string_list()) strings += StringList(rows[row]).size();

@@ -18,12 +18,12 @@ namespace forebay {
 struct Collation {
   BatchField::Kind kind = BatchField::Kind::kDense;
   DType dtype = DType::kUint8;
-  Shape row_shape;            ///< kDense: shape of a row; kRagged: the same without the first axis
-  size_t value_bytes = 0;     ///< bytes of all values
-  size_t strings = 0;         ///< lists of strings: number of strings in all rows
-  size_t row_bytes = 0;       ///< kDense: bytes of a row
-  std::optional<double> pad;  ///< rows are filled up to row_shape with this value
-  bool pads_to_longest = false;
+  Shape row_shape;               ///< kDense: shape of a row; kRagged: the same without the first axis
+  size_t value_bytes = 0;        ///< bytes of all values
+  size_t strings = 0;            ///< lists of strings: number of strings in all rows
+  size_t row_bytes = 0;          ///< kDense: bytes of a row
+  std::optional<double> pad;     ///< rows are filled up to row_shape with this value
+  bool pads_to_longest = false;  ///< row_shape follows the longest row; the batch has `lengths`
 
   /// kRagged, and kDense and padded: bytes of one element of a row's first axis.
   size_t item_bytes() const {

@@ -8,8 +8,8 @@ namespace forebay {
 
 namespace {
 
-/// An entry without content, which only marks its key as present.
-std::shared_ptr<const Columns> made_sign() {
+// An entry without content, whose presence says that its key was stored.
+std::shared_ptr<const Columns> presence_marker() {
   Field field;
   field.name = "made";
   auto columns = std::make_shared<Columns>();
@@ -24,9 +24,9 @@ int64_t id_of(const BatchJob& batch, int64_t row) { return batch.rows()[static_c
 
 }  // namespace
 
-Hash128 entry_key(const Hash128& place, const Hash128& identity) {
+Hash128 entry_key(const Hash128& steps_identity, const Hash128& identity) {
   Hasher hasher;
-  for (const Hash128& part : {place, identity}) {
+  for (const Hash128& part : {steps_identity, identity}) {
     hasher.update_value(part.high);
     hasher.update_value(part.low);
   }
@@ -36,10 +36,11 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity) {
 std::optional<Identity> ContentKeys::key_of(int64_t id) const {
   // The plan does not read the object, so no version is needed: the entry holds nothing of its
   // content.
-  if (versions_ != nullptr && !fetches_) return entry_key(entry_key(place_, versions_->name(id)), hash128("unread"));
+  if (versions_ != nullptr && !fetches_)
+    return entry_key(entry_key(steps_identity_, versions_->name(id)), hash128("unread"));
   const std::optional<Identity> identity = source_->identity(id);
   if (!identity) return std::nullopt;
-  return Identity(entry_key(place_, identity->hash), identity->lasting);
+  return Identity(entry_key(steps_identity_, identity->hash), identity->lasting);
 }
 
 std::optional<Identity> ContentKeys::find(const BatchJob& batch, int64_t row) const {
@@ -50,48 +51,48 @@ std::optional<Identity> ContentKeys::store_key(const BatchJob& batch, int64_t ro
                                                std::optional<uint64_t> version) const {
   if (!version) return key_of(id_of(batch, row));
   const Identity identity = versions_->learn(id_of(batch, row), *version);
-  return Identity(entry_key(place_, identity.hash), identity.lasting);
+  return Identity(entry_key(steps_identity_, identity.hash), identity.lasting);
 }
 
 // If versions are learned, the flight's key is the sample's name, since the version is known only
 // after the object was read.
 std::optional<Hash128> ContentKeys::flight(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
-  if (versions_ != nullptr) return entry_key(place_, versions_->name(id));
+  if (versions_ != nullptr) return entry_key(steps_identity_, versions_->name(id));
   const std::optional<Identity> known = key_of(id);
   return known ? std::optional(known->hash) : std::nullopt;
 }
 
-// Objects that are not read are not worth asking peers for. Versions that are learned are shared in
-// a job, even if they are valid only for this job.
+// Entries of objects that are not read are faster to compute than to ask for. Learned versions are
+// shared in a job, even if they are valid only for this job.
 bool ContentKeys::peers_know(const Identity& entry) const {
   return fetches_ && (entry.lasting || versions_ != nullptr);
 }
 
 // An earlier run or a peer may have made an entry. It can be used once the version of the object is
 // known.
-std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t row) const {
+std::optional<VersionQuery> ContentKeys::version_query(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
   if (!learns_versions() || !versions_->version_request(id)) return std::nullopt;
   const Hash128 name = versions_->name(id);
   if (auto other = cache_->find_version(name, id)) {
-    return KeyQuestion{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
-                       [this, id, name](uint64_t, const Buffer& bytes) {
-                         const std::optional<uint64_t> told = cache_->version_of(name, bytes);
-                         if (told) versions_->learn_from_peer(id, *told);
-                       }};
+    return VersionQuery{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
+                        [this, id, name](uint64_t, const Buffer& bytes) {
+                          const std::optional<uint64_t> version = cache_->version_of(name, bytes);
+                          if (version) versions_->learn_from_peer(id, *version);
+                        }};
   }
-  if (!cache_->has(entry_key(place_, name))) return std::nullopt;
-  return KeyQuestion{*versions_->version_request(id),
-                     [this, id](uint64_t version, const Buffer&) { versions_->record_answer(id, version); }};
+  if (!cache_->has(entry_key(steps_identity_, name))) return std::nullopt;
+  return VersionQuery{*versions_->version_request(id),
+                      [this, id](uint64_t version, const Buffer&) { versions_->record_answer(id, version); }};
 }
 
-// Marks the name without a version. It tells that an entry of some version exists, so that asking
-// for the version is worthwhile.
+// Stores a marker under the object's name without a version. It says that an entry of some version
+// exists, so that it is worthwhile to ask for the version.
 void ContentKeys::on_stored(const BatchJob& batch, int64_t row, const Identity& entry) const {
   if (!learns_versions() || !entry.lasting || !cache_->has(entry.hash)) return;
-  const Hash128 name = entry_key(place_, versions_->name(id_of(batch, row)));
-  if (!cache_->has(name)) cache_->put(name, made_sign(), 0);
+  const Hash128 name = entry_key(steps_identity_, versions_->name(id_of(batch, row)));
+  if (!cache_->has(name)) cache_->put(name, presence_marker(), 0);
 }
 
 }  // namespace forebay

@@ -13,15 +13,17 @@
 
 namespace forebay {
 
-/// An element of a run: a chunk, or a task, which is some rows of a batch. A row whose sample is an
-/// object of its own is a chunk of one row. The run's lock guards the element; while it is Running,
-/// its stored bytes belong to a compute thread. An element holds memory only in `bytes` and in its
-/// state, so it is revoked by emptying the one and assigning Waiting to the other.
+/// An element of a run: a chunk (`Chunk`), or a task (`RowTask`), which is some rows of a batch.
+/// Its stored bytes are fetched, and a compute thread makes rows of them. The run's lock guards the
+/// element; while it is Running, its stored bytes belong to a compute thread. An element holds
+/// memory only in `bytes` and in its state, so it is revoked by emptying the one and assigning
+/// Waiting to the other.
 struct Element {
   /// Not begun.
   struct Waiting {};
-  /// A task of this loader or of another one is making the wanted cache entry.
-  struct Awaiting {
+  /// Only tasks: another task, of this loader or another one, is making the cache entry that this
+  /// one needs.
+  struct AwaitingEntry {
     uint64_t ticket;  ///< a notification with another ticket belongs to an earlier wait
   };
   /// Reads are in flight, or wait for a request slot.
@@ -34,14 +36,15 @@ struct Element {
   struct Read {};
   /// Posted to the compute threads, or running there.
   struct Running {
-    Claim working;          ///< working memory beyond the thread's own
-    bool begun = false;     ///< a compute thread has started
-    bool given_up = false;  ///< the result is dropped
-    Buffer memory = {};     ///< of a chunk: for the packed rows, or for the bytes of a cache entry
+    Claim working;                ///< working memory beyond the thread's own
+    bool begun = false;           ///< a compute thread has started
+    bool discard_result = false;  ///< the chunk was freed meanwhile
+    Buffer memory = {};           ///< of a chunk: for the packed rows, or for the bytes of a cache entry
     /// For `memory` and other rows. Returned before `memory` goes back to the pool.
     Claim rows = {};
   };
-  struct WithUser {
+  /// Only tasks: a call of user code waits or runs.
+  struct InUserCode {
     uint64_t ticket;  ///< an answer with another ticket is stale
   };
   /// The rows of a chunk are decoded; those of a task are written into its batch.
@@ -53,16 +56,17 @@ struct Element {
   struct Failed {
     Status status;
   };
-  std::variant<Waiting, Awaiting, Reading, Read, Running, WithUser, Ready, Failed> at;
+  std::variant<Waiting, AwaitingEntry, Reading, Read, Running, InUserCode, Ready, Failed> state;
 
   StoredBytes bytes;
-  uint64_t found_bytes = 0;  ///< size of the object, if it was larger than guessed
+  /// Size of the object, once a read has shown it to be larger than estimated. Otherwise 0.
+  uint64_t observed_bytes = 0;
   /// Working memory beyond the thread's own that the last attempt asked for.
-  uint64_t needs = 0;
+  uint64_t working_needed = 0;
 
   template <class State>
   bool is() const {
-    return std::holds_alternative<State>(at);
+    return std::holds_alternative<State>(state);
   }
 };
 

@@ -38,10 +38,12 @@ struct ForeignStage {
   std::string name;
   size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
-  bool merge = false;           ///< the answer is added to the record; otherwise it replaces it
-  bool takes_all = false;       ///< the function also gets the extra fields of earlier user code
-  bool forgets_extras = false;  ///< a choice of fields before this stage drops these extra fields
-  /// Pairs of field names. If the answer lacks the first field, the second is taken in its place.
+  bool merge = false;      ///< the answer is added to the record; otherwise it replaces it
+  bool takes_all = false;  ///< the function also gets the extra fields of earlier user code
+  /// A step before this one selects fields, which drops the extra fields.
+  bool drops_extras = false;
+  /// Pairs of field names. If the answer lacks the first field, the second one is used in its
+  /// place.
   std::vector<std::pair<std::string, std::string>> substitutes;
   /// Names that later steps give to fields of their own, each with the name of that step. An answer
   /// with an extra field of such a name is an error.
@@ -91,13 +93,14 @@ struct ExecutionPlan {
   /// How chunks become rows. Null for sources that are read sample by sample. Otherwise the first
   /// of `stages` gets rows of `chunks->packed`.
   std::shared_ptr<const ChunkPlan> chunks;
-  /// Indices of the keyed stages in `stages`, the last first, since its entries save the most work.
+  /// Indices of the keyed stages in `stages`, in the order of look-ups: the last stage first, since
+  /// its entries save the most work.
   std::vector<size_t> keyed = {};
   const KeyedStage& keyed_stage(size_t at) const { return std::get<KeyedStage>(stages[at]); }
-  /// In this many stages, the first ones, replayed samples have the random numbers that they had
-  /// when they were new.
+  /// Number of stages, from the first on, in which replayed samples draw the random numbers that
+  /// they drew when they were new.
   size_t stages_when_new = 0;
-  /// Whether a wanted field needs the bytes of the stored object.
+  /// Whether an output needs the bytes of the stored object.
   bool fetches = false;
   std::vector<Stage> stages;
   /// Working memory that the operators of `stages` need at most for one sample, as far as shapes
@@ -130,11 +133,11 @@ struct ExecutionPlan {
       bytes += ByteCount(output.row_bytes.value_or(0)) * static_cast<uint64_t>(rows);
     return bytes.value();
   }
-  /// Whether a stage has results of replayed samples.
+  /// Whether a stage stores results for replayed samples.
   bool replays() const {
     return std::ranges::any_of(keyed, [this](size_t at) { return keyed_stage(at).marks_replayed; });
   }
-  /// The most entries that caches have, if the plan has caches.
+  /// Upper bound of the number of entries in the plan's caches.
   uint64_t cache_entries() const {
     if (chunks) return chunks->cache ? static_cast<uint64_t>(chunks->source->chunks()) : 0;
     return (keyed.size() - (replays() ? 1 : 0)) * static_cast<uint64_t>(selection->size());

@@ -54,52 +54,60 @@ FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<s
   }
 }
 
-Status FieldForms::settle(Batch& batch) {
+Status FieldForms::unify(Batch& batch) {
   if (batch.size() == 0) {
     add_empty(batch);
     return {};
   }
   for (BatchField& field : batch.fields) {
-    if (!by_user(field.name)) continue;
-    FOREBAY_RETURN_IF_ERROR(settle_rows(field, batch.size()));
+    if (!is_made_by_user_code(field.name)) continue;
+    FOREBAY_RETURN_IF_ERROR(unify_rows(field, batch.size()));
     forms_.try_emplace(field.name, Form{field.kind, field.values.dtype, without_first(field.values.shape)});
   }
   return {};
 }
 
-Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
-  const bool row =
-      field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
-  const bool ragged = field.kind == BatchField::Kind::kRagged;
-  const auto form = forms_.find(field.name);
-  if (form != forms_.end() && holds_strings(form->second.kind) && all_lists_empty(field)) {
-    make_empty_lists(field, form->second.kind, rows);
+Status FieldForms::unify_rows(BatchField& field, int64_t rows) {
+  const auto found = forms_.find(field.name);
+  const Form* const form = found == forms_.end() ? nullptr : &found->second;
+  if (form != nullptr && holds_strings(form->kind) && all_lists_empty(field)) {
+    make_empty_lists(field, form->kind, rows);
     return {};
   }
-  if (row && (ragged_.contains(field.name) || (form != forms_.end() && form->second.kind == BatchField::Kind::kRagged)))
-    make_ragged(field, rows);
-  if ((!row && !ragged) || batch_size_ == 1 || form == forms_.end()) return {};
-  const bool was_ragged = form->second.kind == BatchField::Kind::kRagged;
-  if (was_ragged && form->second.row != without_first(field.values.shape))
-    return invalid_argument(
-        fmt::format("the field '{}' had rows of {} values so far, and here they are of {}: the first axis alone may "
-                    "differ; crop, resize or pad the others",
-                    field.name, form->second.row.to_string(), without_first(field.values.shape).to_string()));
-  const bool was_row = form->second.kind == BatchField::Kind::kDense && form->second.row.rank() > 0;
-  const bool is_row = field.kind == BatchField::Kind::kDense;
-  // Arrays of more axes may have another length in each batch, such as videos of one length a
-  // batch.
-  if (!was_row || (is_row && (field.values.shape.rank() > 2 || form->second.row[0] == field.values.shape[1])))
-    return {};
+  const bool is_array =
+      field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
+  if (!is_array && field.kind != BatchField::Kind::kRagged) return {};
+  const bool was_ragged = form != nullptr && form->kind == BatchField::Kind::kRagged;
+  if (is_array && (was_ragged || ragged_.contains(field.name))) make_ragged(field, rows);
+  if (form == nullptr || batch_size_ == 1) return {};
+  return was_ragged ? check_ragged(field, *form) : check_array(field, *form);
+}
+
+// The error of a field whose rows were ragged so far, if they differ in more than their first axis.
+Status FieldForms::check_ragged(const BatchField& field, const Form& form) {
+  const Shape row = without_first(field.values.shape);
+  if (form.row == row) return {};
+  return invalid_argument(
+      fmt::format("the field '{}' had rows of {} values so far, and here they are of {}: the first axis alone may "
+                  "differ; crop, resize or pad the others",
+                  field.name, form.row.to_string(), row.to_string()));
+}
+
+// The error of a field that was an array so far, if it is none now or its rows have another length.
+// Arrays of more axes may have another length in each batch, such as videos of one length a batch.
+Status FieldForms::check_array(const BatchField& field, const Form& form) {
+  if (form.kind != BatchField::Kind::kDense || form.row.rank() == 0) return {};
+  const Shape& shape = field.values.shape;
+  if (field.kind == BatchField::Kind::kDense && (shape.rank() > 2 || form.row[0] == shape[1])) return {};
   return invalid_argument(
       fmt::format("all rows of the field '{0}' had {1} values so far, and now some have not: its batches would turn "
                   "from arrays into "
                   "(values, offsets); put .pad(\"{0}\", value) before .batch, or give .batch(ragged=\"{0}\")",
-                  field.name, form->second.row[0]));
+                  field.name, form.row[0]));
 }
 
-// Every row was skipped. Fields that only their rows describe get the form that they had in earlier
-// batches, without rows.
+// Adds the fields of user code to a batch whose rows were all skipped, in the form that they had in
+// earlier batches.
 void FieldForms::add_empty(Batch& batch) const {
   for (const auto& [name, form] : forms_) {
     auto field =

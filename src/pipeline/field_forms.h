@@ -27,21 +27,26 @@ class FieldForms {
 
   /// Converts the batch's fields to their form. InvalidArgument if a field would have to change its
   /// form.
-  Status settle(Batch& batch);
+  Status unify(Batch& batch);
 
  private:
   struct Form {
     BatchField::Kind kind = BatchField::Kind::kDense;
     DType dtype = DType::kUint8;
-    Shape row;
+    Shape row;  ///< kDense: shape of a row; kRagged: the same without the first axis
   };
-  bool by_user(const std::string& name) const { return !known_.contains(name); }
-  Status settle_rows(BatchField& field, int64_t rows);
+  bool is_made_by_user_code(const std::string& name) const { return !known_.contains(name); }
+  Status unify_rows(BatchField& field, int64_t rows);
+  static Status check_ragged(const BatchField& field, const Form& form);
+  static Status check_array(const BatchField& field, const Form& form);
   void add_empty(Batch& batch) const;
 
   const int64_t batch_size_;
-  std::set<std::string> ragged_, known_, padded_;
-  std::map<std::string, Form> forms_;
+  // Names of fields:
+  std::set<std::string> ragged_;  // ragged from the first batch on
+  std::set<std::string> known_;   // whose form the plan decides
+  std::set<std::string> padded_;
+  std::map<std::string, Form> forms_;  // of fields of user code, once a batch has had them
 };
 
 }  // namespace forebay

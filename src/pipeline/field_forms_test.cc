@@ -56,7 +56,7 @@ TEST(FieldForms, rows_of_one_length_are_arrays_and_stay_so) {
   FieldForms forms(plan_with(FieldKind::kAny), 2, {});
   for (int i = 0; i < 3; ++i) {
     Batch batch = batch_of(dense(2, 3), 2);
-    ASSERT_TRUE(forms.settle(batch).ok());
+    ASSERT_TRUE(forms.unify(batch).ok());
     EXPECT_EQ(batch.fields[0].kind, Kind::kDense);
     EXPECT_EQ(batch.fields[0].values.shape, (Shape{2, 3}));
   }
@@ -66,8 +66,8 @@ TEST(FieldForms, rows_of_another_length_than_all_before_are_refused_with_both_wa
   for (BatchField other : {dense(2, 4), ragged({0, 3, 5})}) {
     FieldForms forms(plan_with(FieldKind::kAny), 2, {});
     Batch first = batch_of(dense(2, 3), 2), second = batch_of(std::move(other), 2);
-    ASSERT_TRUE(forms.settle(first).ok());
-    const Status status = forms.settle(second);
+    ASSERT_TRUE(forms.unify(first).ok());
+    const Status status = forms.unify(second);
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     for (const char* part : {"all rows of the field 'x' had 3 values so far", ".pad(\"x\", value)", "ragged=\"x\""})
       EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
@@ -78,7 +78,7 @@ TEST(FieldForms, what_was_values_and_offsets_once_is_so_where_lengths_happen_to_
   FieldForms forms(plan_with(FieldKind::kAny), 2, {});
   Batch first = batch_of(ragged({0, 3, 5}), 2), second = batch_of(dense(2, 3), 2), third = batch_of(dense(2, 0), 2);
   for (Batch* batch : {&first, &second, &third}) {
-    ASSERT_TRUE(forms.settle(*batch).ok());
+    ASSERT_TRUE(forms.unify(*batch).ok());
     EXPECT_EQ(batch->fields[0].kind, Kind::kRagged);
   }
   EXPECT_EQ(second.fields[0].values.shape, (Shape{6}));
@@ -92,7 +92,7 @@ TEST(FieldForms, a_field_that_is_named_ragged_is_so_from_the_first_batch) {
   FieldForms by_source(plan_with(FieldKind::kAny, true), 2, {});
   for (FieldForms* forms : {&by_user, &by_source}) {
     Batch batch = batch_of(dense(2, 3), 2);
-    ASSERT_TRUE(forms->settle(batch).ok());
+    ASSERT_TRUE(forms->unify(batch).ok());
     EXPECT_EQ(batch.fields[0].kind, Kind::kRagged);
   }
 }
@@ -101,7 +101,7 @@ TEST(FieldForms, a_batch_of_one_row_is_an_array_of_any_length) {
   FieldForms forms(plan_with(FieldKind::kAny), 1, {});
   for (const int64_t length : {3, 5, 0, 3}) {
     Batch batch = batch_of(dense(1, length), 1);
-    ASSERT_TRUE(forms.settle(batch).ok()) << length;
+    ASSERT_TRUE(forms.unify(batch).ok()) << length;
     EXPECT_EQ(batch.fields[0].values.shape, (Shape{1, length}));
   }
 }
@@ -110,7 +110,7 @@ TEST(FieldForms, fields_whose_form_is_known_before_are_left_alone) {
   FieldForms forms(plan_with(FieldKind::kTensor), 2, {});
   for (const int64_t length : {3, 5}) {
     Batch batch = batch_of(dense(2, length), 2);
-    EXPECT_TRUE(forms.settle(batch).ok()) << "not the business of user code's rules";
+    EXPECT_TRUE(forms.unify(batch).ok()) << "not the business of user code's rules";
   }
 }
 
@@ -118,7 +118,7 @@ TEST(FieldForms, padded_rows_are_arrays_of_the_longest_in_each_batch) {
   FieldForms forms(plan_with(FieldKind::kAny, false, true), 2, {});
   for (const int64_t length : {3, 5, 2}) {
     Batch batch = batch_of(dense(2, length), 2);
-    ASSERT_TRUE(forms.settle(batch).ok()) << length;
+    ASSERT_TRUE(forms.unify(batch).ok()) << length;
     EXPECT_EQ(batch.fields[0].kind, Kind::kDense);
   }
 }
@@ -134,9 +134,9 @@ BatchField texts(int64_t rows) {
 TEST(FieldForms, rows_without_any_string_are_such_lists_where_others_were) {
   FieldForms forms(plan_with(FieldKind::kAny), 2, {});
   Batch first = batch_of(texts(2), 2), none = batch_of(dense(2, 0), 2), also_none = batch_of(ragged({0, 0, 0}), 2);
-  ASSERT_TRUE(forms.settle(first).ok());
+  ASSERT_TRUE(forms.unify(first).ok());
   for (Batch* batch : {&none, &also_none}) {
-    ASSERT_TRUE(forms.settle(*batch).ok());
+    ASSERT_TRUE(forms.unify(*batch).ok());
     EXPECT_EQ(batch->fields[0].kind, Kind::kTextList);
     EXPECT_EQ(offsets_in(batch->fields[0]), (std::vector<int64_t>{0, 0, 0}));
     EXPECT_EQ(batch->fields[0].string_offsets.shape, (Shape{1}));
@@ -155,8 +155,8 @@ TEST(FieldForms, a_batch_without_rows_has_the_fields_of_those_before_and_their_t
                          Case{texts(2), Kind::kTextList, {0}}}) {
     FieldForms forms(plan_with(FieldKind::kAny), 2, {});
     Batch first = batch_of(at.first, 2), empty;
-    ASSERT_TRUE(forms.settle(first).ok());
-    ASSERT_TRUE(forms.settle(empty).ok());
+    ASSERT_TRUE(forms.unify(first).ok());
+    ASSERT_TRUE(forms.unify(empty).ok());
     ASSERT_EQ(empty.fields.size(), 1u);
     EXPECT_EQ(empty.fields[0].name, "x");
     EXPECT_EQ(empty.fields[0].kind, at.kind);
@@ -171,9 +171,9 @@ TEST(FieldForms, a_batch_without_rows_has_the_fields_of_those_before_and_their_t
 TEST(FieldForms, a_first_batch_without_rows_decides_nothing) {
   FieldForms forms(plan_with(FieldKind::kAny), 2, {});
   Batch empty, first = batch_of(dense(2, 3), 2);
-  ASSERT_TRUE(forms.settle(empty).ok());
+  ASSERT_TRUE(forms.unify(empty).ok());
   EXPECT_TRUE(empty.fields.empty());
-  ASSERT_TRUE(forms.settle(first).ok());
+  ASSERT_TRUE(forms.unify(first).ok());
 }
 
 // ---- rows of finished fields

@@ -9,10 +9,10 @@
 
 namespace forebay {
 
-/// A call of user code outside the engine (Python) for one sample. The caller runs it on a thread
-/// of its own, since the engine's threads never touch another language's interpreter. It answers
-/// with exactly one of finish() and fail(). A call that is dropped without an answer counts as
-/// failed. An answer after the loader was closed is ignored.
+/// A call of user code outside the engine (Python) for one sample. A thread of user code takes it
+/// from the run and runs the function, since the engine's threads never touch another language's
+/// interpreter. That thread answers with exactly one of finish() and fail(). A call that is
+/// destroyed without an answer counts as failed. An answer after the loader was closed is ignored.
 class ForeignCall {
  public:
   virtual ~ForeignCall() = default;

@@ -36,7 +36,7 @@ void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
     const Lock lock(mutex_);
     // The destructor of a call without an answer takes the run's lock, which the caller of put()
     // holds.
-    if (closed_) return call->forget();
+    if (closed_) return call->abandon();
     calls_[order] = std::move(call);
   }
   changed_.notify_one();
@@ -51,18 +51,19 @@ std::shared_ptr<ForeignCall> ForeignCalls::take(std::chrono::milliseconds timeou
   return call;
 }
 
-void ForeignCalls::forget(uint64_t order) {
+void ForeignCalls::abandon(uint64_t order) {
   const Lock lock(mutex_);
   const auto found = calls_.find(order);
   if (found == calls_.end()) return;
-  // The reason is the same as in put().
-  found->second->forget();
+  // Abandoned, since the destructor of a call without an answer takes the run's lock, which the
+  // caller may hold.
+  found->second->abandon();
   calls_.erase(found);
 }
 
-void ForeignCalls::forget_all() {
+void ForeignCalls::abandon_all() {
   const Lock lock(mutex_);
-  for (const auto& [order, call] : calls_) call->forget();
+  for (const auto& [order, call] : calls_) call->abandon();
   calls_.clear();
 }
 
@@ -80,7 +81,7 @@ ForeignInput foreign_input(const ForeignStage& stage, RowInput& row) {
     const Value& value = row.record[field];
     input.record.push_back({value.kind, value.tensor, value.bytes, nullptr});
   }
-  if (stage.forgets_extras) row.extras.clear();
+  if (stage.drops_extras) row.extras.clear();
   if (!stage.takes_all) return input;
   for (const auto& [name, value] : row.extras) {
     Field field;

@@ -17,21 +17,21 @@ namespace forebay {
 class PendingCall : public ForeignCall {
  public:
   /// Abandons the call: its destructor must not answer it any more.
-  virtual void forget() = 0;
+  virtual void abandon() = 0;
 };
 
 /// Queue of calls of user code, the oldest samples first. The run puts calls in with its lock held,
 /// and threads of user code take them out. May be used from any thread.
 class ForeignCalls {
  public:
-  /// Adds a call. The smallest `order` is taken first; it also names the call for forget(). After
-  /// close() the call is abandoned.
+  /// Adds a call. The call with the smallest `order` is taken first; `order` also identifies it for
+  /// abandon(). After close() the call is abandoned.
   void put(uint64_t order, std::shared_ptr<PendingCall> call);
   /// Waits for a call and removes it. Null on time-out and after close().
   std::shared_ptr<ForeignCall> take(std::chrono::milliseconds timeout);
   /// Abandons that call, if nobody has taken it yet.
-  void forget(uint64_t order);
-  void forget_all();
+  void abandon(uint64_t order);
+  void abandon_all();
   /// Wakes all waiting threads. take() returns null from now on.
   void close();
 

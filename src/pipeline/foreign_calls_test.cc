@@ -25,7 +25,7 @@ class Noted final : public PendingCall {
   const Record& record() const override { return record_; }
   void finish(Schema, Record) override {}
   void fail(Status) override {}
-  void forget() override { forgotten_ = true; }
+  void abandon() override { forgotten_ = true; }
 
  private:
   const int number_;
@@ -53,10 +53,10 @@ TEST(ForeignCalls, the_oldest_sample_goes_first) {
 TEST(ForeignCalls, what_nobody_waits_for_is_let_go_of_without_an_answer) {
   Calls c;
   for (const uint64_t order : {1, 2, 3}) c.put(order);
-  c.calls.forget(2);
-  c.calls.forget(9);  // not in the queue
+  c.calls.abandon(2);
+  c.calls.abandon(9);  // not in the queue
   EXPECT_EQ(c.calls.take(0ms)->step(), 1u);
-  c.calls.forget_all();
+  c.calls.abandon_all();
   EXPECT_FALSE(c.calls.take(0ms));
   EXPECT_EQ(c.dropped, std::vector<int>{1}) << "whoever took it has to answer";
 }
@@ -125,7 +125,7 @@ TEST(ForeignInput, is_what_the_stage_names_and_what_nobody_named_before) {
   ASSERT_EQ(all.record.size(), 2u);
   EXPECT_EQ(all.schema[1].name, "free");
   EXPECT_EQ(text(all.record[1]), "F");
-  r.stage.forgets_extras = true;
+  r.stage.drops_extras = true;
   EXPECT_EQ(foreign_input(r.stage, r.row).record.size(), 1u);
 }
 

@@ -5,10 +5,10 @@
 namespace forebay {
 
 std::optional<ReplaySample> StepPlan::replayed_sample(int64_t row) const {
-  const auto place = static_cast<size_t>(row);
-  if (place >= replayed_at && place < replayed_at + replayed.size()) return replayed[place - replayed_at];
-  for (const VacantRow& one : vacant) {
-    if (one.row == place) return one.sample;
+  const auto index = static_cast<size_t>(row);
+  if (index >= replayed_at && index < replayed_at + replayed.size()) return replayed[index - replayed_at];
+  for (const VacantRow& filled : vacant) {
+    if (filled.row == index) return filled.sample;
   }
   return std::nullopt;
 }

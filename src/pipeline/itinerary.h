@@ -78,11 +78,10 @@ class Itinerary {
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
 
-/// Gives a run its steps, one after another. A step may depend on the records that have arrived and
+/// The steps of one run, one after another. A step may depend on the records that have arrived and
 /// on the steps before it. The run therefore calls step() in order and from one thread at a time;
-/// the other methods may be called from any thread. Asking for the same place again gives the same
-/// step. A step source serves one run. Its owner tells it before the run continues at another
-/// place.
+/// the other methods may be called from any thread. step() returns the same step for the same
+/// place. The run's owner notifies the step source before the run continues at another place.
 class StepSource : public Itinerary {
  public:
   /// Number of batches in the epoch of `at`: those before `at` and those left. Nothing if the epoch
@@ -92,21 +91,21 @@ class StepSource : public Itinerary {
   virtual bool epoch_over(const Cursor& at) const = 0;
   /// Whether no epoch has a step at or after `at`.
   virtual bool finished(const Cursor& at) const = 0;
-  /// Whether the step at `at` can be given now. If not, the run is notified once it can. A stream
-  /// knows only the records that have arrived.
-  virtual bool known(const Cursor& /*at*/) { return true; }
+  /// Requests the step at `at`. Returns whether step() can return it now; otherwise the run is
+  /// notified once it can. A stream reads and decides the records of the step for this.
+  virtual bool request_step(const Cursor& /*at*/) { return true; }
   /// Called when the trainer waits for the step at `at` and no batch is being prepared. The source
   /// then reads what the step needs, whatever memory that takes.
-  virtual void awaits(const Cursor& /*at*/) {}
-  /// Like awaits(), but a source that need not wait decides at once with the records that it has.
-  /// Returns whether the step became known by that. Called with the run's lock held.
-  virtual bool hurry(const Cursor& /*at*/) { return false; }
+  virtual void set_awaited(const Cursor& /*at*/) {}
+  /// Like set_awaited(), but a source that need not wait decides at once with the records that it
+  /// has. Returns whether the step became known by that. Called with the run's lock held.
+  virtual bool decide_now(const Cursor& /*at*/) { return false; }
   /// The step that begins at `at`. Nothing if finished(at), if it is not known yet, or if epochs
   /// have no steps.
   virtual std::optional<StepPlan> step(const Cursor& at) = 0;
-  /// The error after which no further step becomes known. OK as long as steps can still come.
+  /// The error after which there will be no further step. OK as long as steps can still come.
   virtual Status failure() const { return {}; }
-  /// For the log: what a step that is not known yet waits for.
+  /// For the log: describes the event that the next step waits for.
   virtual std::string awaited() const { return {}; }
 };
 

@@ -19,15 +19,16 @@ class BatchJob;
 /// Fields of a record in addition to those of the schema, which user code made.
 using Extras = std::vector<std::pair<std::string, Value>>;
 
-/// A read that tells the version of a row's object. Some entries have a key only once it is known.
-struct KeyQuestion {
+/// A read that returns the version of a row's object. The key of an entry may depend on it.
+struct VersionQuery {
   SampleSource::Fetch fetch;
   /// Called with the bytes that were read, and with the version that the store gave (0 if none).
-  std::function<void(uint64_t version, const Buffer& bytes)> answered;
+  std::function<void(uint64_t version, const Buffer& bytes)> on_read;
 };
 
-/// Decides which rows' results a keyed stage stores, and under which keys. A row is given by its
-/// batch; its sample may be a replacement. Any thread may call any method.
+/// The keys of a keyed stage's entries: the key of a row's result, or none if the result is not
+/// looked up or not stored. A row is given by its batch; its sample may be a replacement. RowWork
+/// calls it, from any thread.
 class StageKeys {
  public:
   virtual ~StageKeys() = default;
@@ -43,21 +44,22 @@ class StageKeys {
   virtual bool peers_know(const Identity&) const { return false; }
   /// Whether store_key() needs the version of the object that is read.
   virtual bool learns_versions() const { return false; }
-  /// If find() knows no key: a read that tells it.
-  virtual std::optional<KeyQuestion> question(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
+  /// If find() knows no key: a read after which it does. Nothing if there is no such read.
+  virtual std::optional<VersionQuery> version_query(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
   /// Called after the row's result was stored under that key.
   virtual void on_stored(const BatchJob&, int64_t /*row*/, const Identity&) const {}
   /// Called once for each row that has passed the stage because no entry was found.
-  virtual void made(const BatchJob&, int64_t /*row*/) const {}
-  /// Changes when there may be new entries for rows whose look-up missed. These rows are then
-  /// looked up again. 0 if rows are looked up once.
+  virtual void on_computed(const BatchJob&, int64_t /*row*/) const {}
+  /// Counter that changes when there may be new entries for rows whose look-up missed. These rows
+  /// are then looked up again. Always 0 if rows are looked up once.
   virtual uint64_t arrivals() const { return 0; }
 };
 
-/// A stage that stores results of the stages before it: a `.cache()`, or the place where replayed
-/// samples enter. An entry holds one sample. Fields that the source knows without reading (labels,
-/// paths) are not in the entry but are taken from the source again, since they may change while the
-/// object does not.
+/// A stage that stores results of the stages before it: a `.cache()`, or the stage at which
+/// replayed samples re-enter. An entry holds one sample. Fields that the source has without a read
+/// (labels, paths) are not in the entry but are loaded from the source again, since they may change
+/// while the object does not. It is part of an ExecutionPlan, and any number of compute threads use
+/// it.
 struct KeyedStage {
   std::string name;                   ///< name of the step in messages
   std::shared_ptr<EntryCache> cache;  ///< null if nothing is stored
@@ -72,7 +74,8 @@ struct KeyedStage {
   /// For each field of the schema, whether it is in the entry. A field in neither list is not
   /// needed.
   std::vector<bool> in_entry;
-  bool forgets_extras = false;  ///< a choice of fields before this stage drops the extra fields
+  /// A step before this stage selects fields, which drops the extra fields.
+  bool drops_extras = false;
   bool marks_replayed = false;  ///< adds a field that tells whether the sample is replayed
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 

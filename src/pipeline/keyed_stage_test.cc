@@ -272,7 +272,7 @@ struct Planned {
     }
     plan.cache = cache;
     plan.cached_after = cached_after;
-    plan.cache_place = hash128("place");
+    plan.cache_identity = hash128("place");
     plan.packed = PackedRows(source->schema());
   }
 };
@@ -293,7 +293,7 @@ TEST(ChunkPlan, what_was_kept_goes_on_from_where_it_was_kept) {
     EXPECT_EQ(at.plan.caches_packed(), cached_after == 2);
     ASSERT_EQ(at.cache->kept.size(), 1u);
     at.ran.clear();
-    const auto again = at.plan.finish(at.cache->find(*at.plan.entry(1))->columns, {}, memory);
+    const auto again = at.plan.finish(at.cache->find(*at.plan.cache_key(1))->columns, {}, memory);
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(numbers_in(**again), (std::vector<int64_t>{20, 30}));
     EXPECT_EQ(at.ran.size(), 2 - cached_after) << "only the steps behind the cache";
@@ -316,19 +316,19 @@ TEST(ChunkPlan, an_error_names_the_step_and_nothing_of_later_steps_is_done) {
 TEST(ChunkPlan, what_has_no_version_or_no_room_is_made_and_not_kept) {
   Planned at({3}, 0);
   WorkMemory memory;
-  EXPECT_FALSE(at.plan.entry(2));
+  EXPECT_FALSE(at.plan.cache_key(2));
   ASSERT_TRUE(at.plan.make(2, {}, {}, memory).ok());
   at.cache->most = 15;
   ASSERT_TRUE(at.plan.make(1, {}, {}, memory).ok());
   EXPECT_TRUE(at.cache->kept.empty());
   at.plan.cache = nullptr;
-  EXPECT_FALSE(at.plan.entry(1));
+  EXPECT_FALSE(at.plan.cache_key(1));
 }
 
 TEST(ChunkPlan, rows_of_memory_are_shared_with_nobody_by_their_content) {
   Planned at({}, 0);
-  at.plan.place = hash128("rows");
-  EXPECT_FALSE(at.plan.identity(0)) << "no store: to find out what it is costs as much as decoding it";
+  at.plan.rows_identity = hash128("rows");
+  EXPECT_FALSE(at.plan.sharing_key(0)) << "no store: to find out what it is costs as much as decoding it";
 }
 
 TEST(HeldBytes, count_shared_memory_once_and_what_lies_apart_in_full) {

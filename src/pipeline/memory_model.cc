@@ -26,11 +26,11 @@ constexpr uint64_t kThreadsPart = 4;
 // Bytes of an index of cache entries on disk, with the share of a hash map that has just grown.
 constexpr uint64_t kIndexedEntry = 160;
 
-uint64_t whole(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
+uint64_t nonnegative(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
 
 }  // namespace
 
-ByteCount together(const std::vector<uint64_t>& largest_first, int64_t count) {
+ByteCount sum_of_largest(const std::vector<uint64_t>& largest_first, int64_t count) {
   const auto end = largest_first.begin() + std::min(count, std::ssize(largest_first));
   return std::accumulate(largest_first.begin(), end, ByteCount());
 }
@@ -64,8 +64,8 @@ MemoryNeeds MemoryModel::needs(Estimate estimate) const {
   needs.batch = ByteCount(plan_->batch_bytes(shape_.rows)) + packed_blocks();
   needs.index = ByteCount(plan_->source->index_bytes()) + shape_.classes;
   if (most) needs.index += ByteCount(plan_->cache_entries()) * kIndexedEntry;
-  needs.values = values(estimate, plan_->chunks ? look_at_chunks(estimate, needs) : look_at_samples(estimate, needs));
-  const ByteCount threads = ByteCount(thread_bytes()) * whole(shape_.threads);
+  needs.values = values(estimate, plan_->chunks ? estimate_chunks(estimate, needs) : estimate_samples(estimate, needs));
+  const ByteCount threads = ByteCount(thread_bytes()) * nonnegative(shape_.threads);
   // Tasks on samples can claim what their threads do not keep. With what is enough, threads keep no
   // more than this: (n + n / 3) / 4 is n / 3.
   const ByteCount part = (needs.values + needs.data + needs.working) / (kThreadsPart - 1) + 16;
@@ -75,22 +75,23 @@ MemoryNeeds MemoryModel::needs(Estimate estimate) const {
 
 ByteCount MemoryModel::values(Estimate estimate, Values found) const {
   if (unsized_ == 0) return 0;
-  const ByteCount all = std::accumulate(found.each.begin(), found.each.end(), ByteCount());
-  const ByteCount mean = all / std::max<uint64_t>(whole(found.samples), 1);
-  const uint64_t rows = whole(shape_.rows);
+  const ByteCount all = std::accumulate(found.bytes.begin(), found.bytes.end(), ByteCount());
+  const ByteCount mean = all / std::max<uint64_t>(nonnegative(found.samples), 1);
+  const uint64_t rows = nonnegative(shape_.rows);
   const ByteCount padded = ByteCount(shaped_bytes_) * rows;
   if (estimate == Estimate::kExpected) {
     const bool referred = plan_->chunks && plan_->chunks->gathers_rows;
     return with_copies(mean * rows + padded, rows, referred) + padding(mean);
   }
-  std::ranges::sort(found.each, std::greater<>());
+  std::ranges::sort(found.bytes, std::greater<>());
   // A batch that is larger than the data set repeats samples.
-  const uint64_t times = 1 + rows * whole(shape_.lanes) / std::max<uint64_t>(whole(plan_->selection->size()), 1);
-  return with_copies(together(found.each, found.may_meet) * times + padded, rows, /*referred=*/false) +
-         padding(together(found.each, 1));
+  const uint64_t times =
+      1 + rows * nonnegative(shape_.lanes) / std::max<uint64_t>(nonnegative(plan_->selection->size()), 1);
+  return with_copies(sum_of_largest(found.bytes, found.max_in_batch) * times + padded, rows, /*referred=*/false) +
+         padding(sum_of_largest(found.bytes, 1));
 }
 
-MemoryModel::Values MemoryModel::look_at_chunks(Estimate estimate, MemoryNeeds& needs) const {
+MemoryModel::Values MemoryModel::estimate_chunks(Estimate estimate, MemoryNeeds& needs) const {
   const bool most = estimate == Estimate::kMost;
   const ChunkSource& source = *plan_->chunks->source;
   const ChunkMemory memory(*plan_->chunks);
@@ -105,7 +106,7 @@ MemoryModel::Values MemoryModel::look_at_chunks(Estimate estimate, MemoryNeeds& 
   }
   std::ranges::sort(needs.chunks, std::greater<>());
   // Chunks of replayed rows are in memory one at a time, in the place of one that is being read.
-  needs.data = together(needs.chunks, shape_.chunks_mixed());
+  needs.data = sum_of_largest(needs.chunks, shape_.chunks_mixed());
   if (most) {  // one row may have all lists of its chunk
     const uint64_t replayed = plan_->replays() ? 1 : 0;
     needs.working += ByteCount(plan_->working_bytes) * (1 + replayed);
@@ -114,7 +115,7 @@ MemoryModel::Values MemoryModel::look_at_chunks(Estimate estimate, MemoryNeeds& 
   return {std::move(lists), source.size(), chunks_in_batch()};
 }
 
-MemoryModel::Values MemoryModel::look_at_samples(Estimate estimate, MemoryNeeds& needs) const {
+MemoryModel::Values MemoryModel::estimate_samples(Estimate estimate, MemoryNeeds& needs) const {
   constexpr int64_t kSampled = 512;  // enough for a mean, and fast for millions of objects
   const bool most = estimate == Estimate::kMost;
   const int64_t n = plan_->fetches || from_index_ ? plan_->selection->size() : 0;
@@ -129,7 +130,7 @@ MemoryModel::Values MemoryModel::look_at_samples(Estimate estimate, MemoryNeeds&
     needs.mean_stored += stored;
     needs.largest_stored = std::max(needs.largest_stored, stored);
   }
-  needs.mean_stored /= std::max<uint64_t>(whole(count), 1);
+  needs.mean_stored /= std::max<uint64_t>(nonnegative(count), 1);
   // A read of a revoked task keeps its bytes until it ends.
   needs.data = std::max<ByteCount>(most ? ByteCount(needs.largest_stored) * 2 : needs.mean_stored, 1);
   if (most) {
@@ -143,7 +144,7 @@ MemoryModel::Values MemoryModel::look_at_samples(Estimate estimate, MemoryNeeds&
 
 uint64_t MemoryModel::thread_bytes(uint64_t left) const {
   if (plan_->chunks) return kRowThread;
-  const uint64_t part = left / kThreadsPart / std::max<uint64_t>(whole(shape_.threads), 1);
+  const uint64_t part = left / kThreadsPart / std::max<uint64_t>(nonnegative(shape_.threads), 1);
   return std::min(works_on_pictures_ ? kPictureThread : kRowThread, part);
 }
 
@@ -158,8 +159,8 @@ ByteCount MemoryModel::padding(ByteCount longest_row) const {
   ByteCount bytes;
   for (const OutputField& output : plan_->outputs) {
     const Field& field = output.field;
-    const ByteCount length = ByteCount(whole(field.pad_length)) * dtype_size(field.dtype);
-    if (field.pad_value) bytes += (field.pad_length > 0 ? length : longest_row) * whole(shape_.rows);
+    const ByteCount length = ByteCount(nonnegative(field.pad_length)) * dtype_size(field.dtype);
+    if (field.pad_value) bytes += (field.pad_length > 0 ? length : longest_row) * nonnegative(shape_.rows);
   }
   return bytes;
 }
@@ -186,7 +187,8 @@ ByteCount MemoryModel::packed_blocks() const {
   constexpr size_t kLargestItem = 8;
   const Field& field = plan_->outputs.front().field;
   const size_t item = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : kLargestItem;
-  const ByteCount elements = ByteCount(whole(shape_.packed_blocks)) * whole(plan_->packing->blocks->length());
+  const ByteCount elements =
+      ByteCount(nonnegative(shape_.packed_blocks)) * nonnegative(plan_->packing->blocks->length());
   return elements * (item + 2 * sizeof(int32_t));  // with segments and positions
 }
 
@@ -196,9 +198,11 @@ int64_t MemoryModel::chunks_in_batch() const {
   const ChunkSource& source = *plan_->chunks->source;
   const bool left_out = source.kept_rows() != nullptr || plan_->selection->size() < source.size();
   const int64_t fewest = left_out ? 1 : std::max<int64_t>(source.fewest_rows(), 1);
-  const ByteCount blocks = whole((shape_.rows / shape_.lanes + 1) / std::max<int64_t>(1, fewest * shape_.block) + 3);
-  const ByteCount chunks = blocks * whole(shape_.lanes) * whole(shape_.block) + whole(shape_.replayed_rows);
-  return static_cast<int64_t>(std::min<ByteCount>(chunks, 2 * whole(shape_.rows)).value());
+  const ByteCount blocks =
+      nonnegative((shape_.rows / shape_.lanes + 1) / std::max<int64_t>(1, fewest * shape_.block) + 3);
+  const ByteCount chunks =
+      blocks * nonnegative(shape_.lanes) * nonnegative(shape_.block) + nonnegative(shape_.replayed_rows);
+  return static_cast<int64_t>(std::min<ByteCount>(chunks, 2 * nonnegative(shape_.rows)).value());
 }
 
 }  // namespace forebay

@@ -17,15 +17,15 @@ struct RunShape {
   int64_t block = 1;          ///< chunks that are mixed in each lane
   int64_t lanes = 1;          ///< lanes of chunks that are read
   int threads = 1;
-  uint64_t classes = 0;  ///< bytes of what a pass over the data set found, without its index
+  uint64_t classes = 0;  ///< bytes of the results of a pass over the data set, without its index
 
   /// Chunks in memory together: those that are mixed, and in each lane one more that is being read.
   int64_t chunks_mixed() const { return lanes * (block + 1); }
 };
 
-/// Bytes of the `count` largest of some sizes, which are sorted in descending order: the worst case
-/// for as many in memory together.
-ByteCount together(const std::vector<uint64_t>& largest_first, int64_t count);
+/// Sum of the `count` largest of some sizes, which are sorted in descending order: the worst case
+/// for so many objects in memory together.
+ByteCount sum_of_largest(const std::vector<uint64_t>& largest_first, int64_t count);
 
 /// Bytes that a run needs to make its oldest batch, by purpose.
 struct MemoryNeeds {
@@ -66,23 +66,24 @@ class MemoryModel {
   /// Working memory that each compute thread keeps, if `left` bytes remain beside one batch and one
   /// sample.
   uint64_t thread_bytes(uint64_t left = UINT64_MAX) const;
-  /// Bytes that the values of these samples take until their batch is made, as far as they are
-  /// certain before any is read, beyond the fields of known shape. Not for plans with chunks.
+  /// Lower bound of the bytes that the values of these samples take until their batch is made,
+  /// without the fields of known shape. It is computed without reading the samples. Not for plans
+  /// with chunks.
   ByteCount certain_values(std::span<const int64_t> ids) const;
 
  private:
   enum class Estimate : uint8_t { kExpected, kMost };
 
-  // Bytes of values of unknown shape: of each chunk or sample.
+  // Values of unknown shape in the chunks or samples that were examined.
   struct Values {
-    std::vector<uint64_t> each;
-    int64_t samples;   // that have them
-    int64_t may_meet;  // number of chunks or samples that may meet in a batch
+    std::vector<uint64_t> bytes;  // of each chunk or sample
+    int64_t samples;              // number of samples in them
+    int64_t max_in_batch;         // most chunks or samples with rows in one batch
   };
   void add_unsized(const Field& field);
   MemoryNeeds needs(Estimate estimate) const;
-  Values look_at_chunks(Estimate estimate, MemoryNeeds& needs) const;
-  Values look_at_samples(Estimate estimate, MemoryNeeds& needs) const;
+  Values estimate_chunks(Estimate estimate, MemoryNeeds& needs) const;
+  Values estimate_samples(Estimate estimate, MemoryNeeds& needs) const;
   ByteCount values(Estimate estimate, Values found) const;
   ByteCount with_copies(ByteCount values, uint64_t rows, bool referred) const;
   ByteCount padding(ByteCount longest_row) const;
@@ -94,13 +95,14 @@ class MemoryModel {
   const ExecutionPlan* plan_;
   RunShape shape_;
   bool works_on_pictures_ = false;
-  // Outputs whose rows are not written directly into the batch: how many ...
-  uint64_t unsized_ = 0, string_lists_ = 0;
-  uint64_t as_stored_ = 0;     // are the stored bytes
-  uint64_t like_stored_ = 0;   // are assumed to be as large as the stored bytes
-  uint64_t pictures_ = 0;      // are decoded pictures
+  // Outputs whose rows are not written directly into the batch:
+  uint64_t unsized_ = 0;       // their number
+  uint64_t string_lists_ = 0;  // number of lists of strings
+  uint64_t as_stored_ = 0;     // number that are the stored bytes
+  uint64_t like_stored_ = 0;   // number that are assumed to be as large as the stored bytes
+  uint64_t pictures_ = 0;      // number of decoded pictures
   uint64_t shaped_bytes_ = 0;  // bytes of a row in those of known shape, which are padded
-  bool from_index_ = false;    // some are known without a read
+  bool from_index_ = false;    // the source has some of them without a read
 };
 
 }  // namespace forebay

@@ -4,31 +4,35 @@
 
 namespace forebay {
 
-/// The effect of an operator on a plan, for composers that need not know which operator it is.
+/// The effect of an operator on a plan. Code that composes plans decides by it, and knows no single
+/// operator.
 enum class OpEffect : uint8_t {
   kContent,    ///< changes fields of samples; all other effects are the loader's own work
-  kTaking,     ///< selects samples by their places, for which none is read
+  kTaking,     ///< selects samples by their numbers, without reading any
   kSelection,  ///< selects samples by their values, in a pass over all of them
   kOrder,      ///< puts the samples in another order
-  kPacking,    ///< makes samples of one length of rows that differ. Only an order and a batch may follow
+  /// Makes blocks of one length from rows of any length. Only an order and a batch may follow.
+  kPacking,
   kReplay,     ///< adds samples of earlier steps to each batch
-  kBatching,   ///< puts samples together: nothing may follow
+  kBatching,   ///< makes batches of samples; nothing may follow
   kCaching,    ///< stores the results of the steps before it
-  kBuffering,  ///< bounds the records that a source without an end gives too fast
+  kBuffering,  ///< bounds the records of a stream that wait to be used
 };
 
-/// Whether samples or their order depend on such a step. If not, a run may go on with another one.
+/// Whether samples or their order depend on such a step. If not, a run may be continued with a
+/// different step.
 constexpr bool changes_samples(OpEffect effect) {
   return effect != OpEffect::kBatching && effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
 }
 
 /// The effect of an operator on the fields of a sample.
 enum class OpRole : uint8_t {
-  kNone,    ///< of operators whose effect is not OpEffect::kContent
+  kNone,    ///< none; for operators whose effect is not OpEffect::kContent
   kValues,  ///< changes or makes fields
-  kChoice,  ///< keeps the fields it reads, and no others
-  kNames,   ///< gives fields other names: `names`, old to new
-  kFunction,  ///< the user's own; gets the fields it reads, or all where it names none. A Python one may give back any field
+  kChoice,  ///< drops all fields but those that it reads
+  kNames,   ///< renames fields
+  /// Calls a function of the user's. A Python function may return any fields.
+  kFunction,
 };
 
 }  // namespace forebay

@@ -17,31 +17,34 @@
 
 namespace forebay {
 
-/// Fields that an operator works with.
+/// The fields that an operator works with.
 struct FieldUse {
-  std::vector<std::string> reads;          ///< must be there
-  std::vector<std::string> makes;          ///< are there afterwards, changed or new
-  std::vector<std::string> optional = {};  ///< looked at where they are there
-  bool each = false;         ///< each of them, all named by `field`, is changed without regard to the others
-  std::string or_else = {};  ///< read in place of the one in `reads` where user code makes this one only
+  std::vector<std::string> reads;          ///< must exist before the operator
+  std::vector<std::string> makes;          ///< exist after it, changed or new
+  std::vector<std::string> optional = {};  ///< read if they exist
+  /// The operator changes each of its fields, which the argument `field` names, independently of
+  /// the others.
+  bool each = false;
+  /// Field that is read in place of the one in `reads` if user code makes only this one.
+  std::string or_else = {};
 };
 
-/// The samples that an operator is for; orders the documents.
+/// The kind of samples that an operator is for. Documents are ordered by it.
 enum class OpGroup : uint8_t { kGeneral, kImage, kColumn, kSound, kText, kStream };
 
-/// The values that an argument takes. Each face converts its own values by the type.
+/// The type of an argument. Each face (Python, C++, JSON) converts its own values by it.
 enum class ArgType : uint8_t {
   kInt,
   kFloat,
-  kLimit,  ///< a number; an infinite one that limits nothing is not given
+  kLimit,  ///< a number; infinity means no limit, and is left out of descriptions
   kBool,
   kText,
-  kTextOrNone,  ///< a text, empty for none; None in Python
+  kTextOrNone,  ///< a text; the empty text is None in Python
   kPath,        ///< a local file or folder
-  kFileHash,    ///< xxh3-128 of the file that the argument of use kPlace names; faces compute it
+  kFileHash,    ///< xxh3-128 of the file named by the kPlace argument; faces compute it
   kSize,
-  kFloats,   ///< a number, or several
-  kRange,    ///< a number, or low and high
+  kFloats,   ///< one or more numbers
+  kRange,    ///< one number, or low and high
   kLowHigh,  ///< low and high
   kFields,
   kDType,
@@ -54,25 +57,25 @@ enum class ArgType : uint8_t {
   kJson
 };
 
-/// What an argument is to those who compose a plan.
+/// The meaning of an argument for code that composes plans.
 enum class ArgUse : uint8_t {
-  kValue,      ///< says what the step does
-  kPlace,      ///< where the data lies, not what is in it
-  kRandom,     ///< a bool: true where the step draws random numbers
-  kRun,        ///< how user code is run, never what comes of it: in no description
-  kVersion,    ///< tells one state of the user's function from another
-  kDiskBytes,  ///< bytes that outlive the process; 0 for none
+  kValue,      ///< decides the result of the step
+  kPlace,      ///< location of the data, which does not identify its content
+  kRandom,     ///< a bool: whether the step draws random numbers
+  kRun,        ///< how user code is run; it does not change results and is in no description
+  kVersion,    ///< version of the user's function
+  kDiskBytes,  ///< size of a cache on disk; 0 for none
 };
 
-/// How an argument is given where arguments have places: in Python.
+/// How an argument is passed in Python.
 enum class ArgForm : uint8_t {
-  kPlain,  ///< by its place or its name
-  kNamed,  ///< by its name only
-  kList,   ///< as all that has a place: `select("a", "b")`
-  kPairs,  ///< as all that has a name: `rename(a="b")`
+  kPlain,  ///< by position or by name
+  kNamed,  ///< by name only
+  kList,   ///< as all positional arguments: `select("a", "b")`
+  kPairs,  ///< as all keyword arguments: `rename(a="b")`
 };
 
-/// Which faces have an argument; JSON has all of them.
+/// The faces that have an argument. JSON has all arguments.
 enum class ArgFaces : uint8_t { kAll, kPython, kCpp };
 
 /// An argument of an operator, the same in every face.
@@ -87,8 +90,9 @@ struct ArgDef {
   ArgForm form = ArgForm::kPlain;
   ArgUse use = ArgUse::kValue;
   ArgFaces faces = ArgFaces::kAll;
-  std::string or_within = {};  ///< an argument that may hold this one, too, in Python: a pair that is one thing
-  bool implied = false;        ///< faces leave the default out of descriptions, even where it was given
+  /// Name of another argument that may be given as a pair of its own value and this one, in Python.
+  std::string or_within = {};
+  bool implied = false;  ///< faces leave the default out of descriptions, even if it was given
 };
 
 /// The argument with its default left out of descriptions.
@@ -97,37 +101,44 @@ inline ArgDef implied(ArgDef arg) {
   return arg;
 }
 
-/// An operator: its one name in all faces, its arguments, its effect on the schema, and how to make
-/// it run. `tools/operators` writes methods, option structs and documents from it.
+/// The definition of an operator: its name in all faces, its arguments, its effect on the schema,
+/// and functions that compile it. `ops` defines one per operator, and a Catalog holds them.
+/// `tools/operators` writes methods, option structs and documents from it.
 struct OpDef {
   std::string name;
   OpGroup group = OpGroup::kGeneral;
   /// A summary, then paragraphs between empty lines. Line breaks within a paragraph are spaces.
   std::string help;
-  std::string function = {};  ///< help of the user's function that a step holds; empty where it holds none
+  std::string function = {};  ///< help for the user's function of the step; empty if it has none
   std::vector<ArgDef> args;
-  /// Draws random numbers, always (see ArgUse::kRandom). Its place among such operators is part of the random key.
+  /// The operator always draws random numbers (see ArgUse::kRandom). Its number among such
+  /// operators of the pipeline is part of the random key.
   bool random = false;
-  /// Changes `schema` to what leaves the operator; adds every problem it finds (leaving op empty: the caller fills it in).
+  /// Changes `schema` to the schema after the operator, and adds every problem that it finds. The
+  /// caller sets Problem::op if it is empty.
   std::function<void(const OpSpec&, Schema& schema, std::vector<Problem>&)> infer;
-  /// Only called after infer() found no problem, with the schema that entered it. `random_index` is 0 for the first random
-  /// operator of the pipeline.
+  /// Makes the operator for single samples. Called only if infer() found no problem, with the same
+  /// `before`. `random_index` is 0 for the first random operator of the pipeline.
   std::function<Result<std::unique_ptr<RecordOp>>(const OpSpec&, const Schema& before, uint32_t random_index)> compile;
-  /// The same for many rows at once. Empty, or null where it answers so for these arguments and this schema, where the
-  /// operator knows single samples only.
+  /// Makes the operator for many rows at once. Empty if the operator works on single samples only.
+  /// It returns null if that is so for these arguments and this schema.
   std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
   OpEffect effect = OpEffect::kContent;
   OpRole role = OpRole::kValues;
-  /// Results of one epoch serve all epochs, so no step before it may depend on the epoch.
+  /// Its results are computed in one epoch and used in all, so no step before it may depend on the
+  /// epoch.
   bool freezes = false;
-  /// The fields it works with, where `before` enters it. For arguments that nobody has checked. Empty: none.
+  /// Returns the fields that it works with if `before` is the schema before it. The arguments may
+  /// be unchecked. Empty if it works with none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 
-  /// The libraries that its results depend on beside those of codec_versions(), with their versions. Empty: none.
+  /// Returns the libraries, with their versions, on which its results depend in addition to those
+  /// of codec_versions(). Empty if there are none.
   std::function<std::string()> versions = {};
 
   FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
-  /// The argument of that use, as given or else by default; null where there is none.
+  /// The value of the argument with that use: the given one, or the default. Null if the operator
+  /// has no such argument.
   Json given(const OpSpec& op, ArgUse use) const;
 };
 

@@ -23,14 +23,14 @@ class OperatorTrace {
   OperatorTrace(std::shared_ptr<Trace> trace, std::span<const std::string_view> names, int64_t id)
       : trace_(std::move(trace)), names_(names), id_(id), begun_ns_(trace_ ? monotonic_ns() : 0) {}
   OperatorTrace(OperatorTrace&&) = default;
-  ~OperatorTrace() { tell(); }
+  ~OperatorTrace() { write_slices(); }
 
   void add(size_t step, int64_t cpu_ns) {
     if (trace_) parts_.emplace_back(step, cpu_ns);
   }
 
  private:
-  void tell() const {
+  void write_slices() const {
     if (!trace_ || parts_.empty()) return;
     const Trace::Row row = trace_row_of_this_thread(*trace_);
     const int64_t now_ns = monotonic_ns();

@@ -12,8 +12,8 @@ namespace forebay {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kSecondCache = size_t{64} << 10;     // fits into the second-level cache
-constexpr size_t kRowsTaken = 128, kRowsPacked = 64;  // most rows at once
+constexpr size_t kSecondCache = size_t{64} << 10;        // fits into the second-level cache
+constexpr size_t kRowsGathered = 128, kRowsPacked = 64;  // at most so many rows at once
 
 // Prefetches into the second-level cache, which allows more outstanding loads than the first.
 void prefetch(const uint8_t* from, size_t bytes) {
@@ -57,25 +57,25 @@ void scatter_any(const uint8_t* from, size_t rows, size_t bytes, uint8_t* to, si
 }
 
 template <size_t kBytes>
-void gather(RowPointers rows, size_t offset, uint8_t* out, std::span<const uint32_t> places) {
-  if (places.empty()) {
+void gather(RowPointers rows, size_t offset, uint8_t* out, std::span<const uint32_t> destinations) {
+  if (destinations.empty()) {
     for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + i * kBytes, rows[i] + offset, kBytes);
   } else {
-    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + places[i] * kBytes, rows[i] + offset, kBytes);
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + destinations[i] * kBytes, rows[i] + offset, kBytes);
   }
 }
 
-// Copies one part of each row, to consecutive indices or to `places`.
-void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, std::span<const uint32_t> places) {
+// Copies one part of each row, to consecutive indices or to `destinations`.
+void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, std::span<const uint32_t> destinations) {
   const auto [field, offset, bytes] = part;
   switch (bytes) {
-    case 1: return gather<1>(rows, offset, out, places);
-    case 2: return gather<2>(rows, offset, out, places);
-    case 4: return gather<4>(rows, offset, out, places);
-    case 8: return gather<8>(rows, offset, out, places);
+    case 1: return gather<1>(rows, offset, out, destinations);
+    case 2: return gather<2>(rows, offset, out, destinations);
+    case 4: return gather<4>(rows, offset, out, destinations);
+    case 8: return gather<8>(rows, offset, out, destinations);
     default:
       for (size_t i = 0; i < rows.size(); ++i)
-        std::memcpy(out + (places.empty() ? i : places[i]) * bytes, rows[i] + offset, bytes);
+        std::memcpy(out + (destinations.empty() ? i : destinations[i]) * bytes, rows[i] + offset, bytes);
   }
 }
 
@@ -84,20 +84,21 @@ void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, s
 // Processes some rows at a time. While their parts are copied, the next rows are prefetched, one by
 // one between the parts. Prefetching them all at once would exceed the outstanding loads of a core
 // and delay the loads that are needed now.
-void PackedRows::gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places) const {
+void PackedRows::gather(RowPointers rows, std::span<uint8_t* const> slots,
+                        std::span<const uint32_t> destinations) const {
   if (parts_.empty()) return;
-  const size_t at_once = std::clamp<size_t>(kSecondCache / std::max<size_t>(stride_, 1), 1, kRowsTaken);
+  const size_t at_once = std::clamp<size_t>(kSecondCache / std::max<size_t>(stride_, 1), 1, kRowsGathered);
   for (const uint8_t* row : rows.first(std::min(at_once, rows.size()))) prefetch(row, stride_);
   for (size_t at = 0; at < rows.size(); at += at_once) {
-    const size_t here = std::min(at_once, rows.size() - at);
-    const RowPointers now = rows.subspan(at, here);
-    const RowPointers next = rows.subspan(at + here, std::min(at_once, rows.size() - at - here));
-    size_t asked = 0;
+    const size_t count = std::min(at_once, rows.size() - at);
+    const RowPointers now = rows.subspan(at, count);
+    const RowPointers next = rows.subspan(at + count, std::min(at_once, rows.size() - at - count));
+    size_t prefetched = 0;
     for (size_t p = 0; p < parts_.size(); ++p) {
-      for (const size_t until = next.size() * (p + 1) / parts_.size(); asked < until; ++asked)
-        prefetch(next[asked], stride_);
-      uint8_t* out = slots[p] + (places.empty() ? at * parts_[p].bytes : 0);
-      gather_part(now, parts_[p], out, places.empty() ? places : places.subspan(at, here));
+      for (const size_t until = next.size() * (p + 1) / parts_.size(); prefetched < until; ++prefetched)
+        prefetch(next[prefetched], stride_);
+      uint8_t* out = slots[p] + (destinations.empty() ? at * parts_[p].bytes : 0);
+      gather_part(now, parts_[p], out, destinations.empty() ? destinations : destinations.subspan(at, count));
     }
   }
 }
@@ -126,14 +127,14 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   }
   for (size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].fixed_shape()) continue;
-    apart_.push_back({i, packed_schema_.size()});
+    unpacked_.push_back({i, packed_schema_.size()});
     packed_schema_.push_back(schema[i]);
   }
 }
 
 // Some rows at a time are packed in the caches and then written at once. A table has more columns
 // than a core's hardware prefetcher follows, so each column is prefetched.
-void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
+void PackedRows::pack_rows(const Columns& columns, uint8_t* out) const {
   const bool in_caches = stride_ * kRowsPacked <= kSecondCache;
   const auto at_once = in_caches ? kRowsPacked : std::max<size_t>(kSecondCache / stride_, 1);
   Buffer staged = in_caches ? Buffer::allocate(kRowsPacked * stride_) : Buffer();
@@ -141,13 +142,13 @@ void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
   // Padding is zeroed, since cache entries must not contain arbitrary bytes.
   if (padded_) std::memset(in_caches ? staged.data() : out, 0, in_caches ? staged.size() : rows * stride_);
   for (size_t row = 0; row < rows; row += at_once, out += at_once * stride_) {
-    const size_t here = std::min(at_once, rows - row), next = std::min(at_once, rows - row - here);
+    const size_t count = std::min(at_once, rows - row), next = std::min(at_once, rows - row - count);
     for (const Part& part : parts_) {
       const uint8_t* from = columns.values[part.field].values.data() + row * part.bytes;
-      if (in_caches) prefetch(from + here * part.bytes, next * part.bytes);
-      scatter_any(from, here, part.bytes, (in_caches ? staged.data() : out) + part.offset, stride_);
+      if (in_caches) prefetch(from + count * part.bytes, next * part.bytes);
+      scatter_any(from, count, part.bytes, (in_caches ? staged.data() : out) + part.offset, stride_);
     }
-    if (in_caches) copy_past_caches(staged.data(), here * stride_, out);
+    if (in_caches) copy_past_caches(staged.data(), count * stride_, out);
   }
 }
 
@@ -160,9 +161,9 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
-    put_together(columns, memory.data());
+    pack_rows(columns, memory.data());
   }
-  for (const Apart& apart : apart_) packed.values.push_back(columns.values[apart.field]);
+  for (const UnpackedField& unpacked : unpacked_) packed.values.push_back(columns.values[unpacked.field]);
   return packed;
 }
 
@@ -174,7 +175,7 @@ Record PackedRows::row(const Columns& packed, int64_t row) const {
     record[part.field] =
         Value::of({field.dtype, field.shape, values.front().tensor.buffer.slice(part.offset, part.bytes)});
   }
-  for (const Apart& apart : apart_) record[apart.field] = std::move(values[apart.column]);
+  for (const UnpackedField& unpacked : unpacked_) record[unpacked.field] = std::move(values[unpacked.column]);
   return record;
 }
 

@@ -12,7 +12,7 @@ namespace forebay {
 /// Pointers to packed rows in the memory of their chunks.
 using RowPointers = std::span<const uint8_t* const>;
 
-/// The memory layout of a chunk from which batches take rows in random order. The fields of known
+/// The memory layout of a chunk from which batches copy rows in random order. The fields of known
 /// shape are stored row by row, so that reading a row touches one place in memory and not one for
 /// each field. The other fields remain columns. Immutable.
 class PackedRows {
@@ -31,8 +31,8 @@ class PackedRows {
   Columns pack(const Columns& columns, Buffer memory) const;
 
   /// Copies rows out of packed memory. Part p of row i goes to index i of slots[p], or to index
-  /// places[i] if `places` is not empty.
-  void gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places = {}) const;
+  /// destinations[i] if `destinations` is not empty.
+  void gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> destinations = {}) const;
 
   /// A field of known shape. parts() has them in the order of their bytes in a row.
   struct Part {
@@ -41,21 +41,22 @@ class PackedRows {
     size_t bytes = 0;
   };
   const std::vector<Part>& parts() const { return parts_; }
-  /// Another field: its index in the constructor's schema and in the packed one.
-  struct Apart {
-    size_t field = 0, column = 0;
+  /// A field that stays a column, since its rows differ in size.
+  struct UnpackedField {
+    size_t field = 0;   ///< index in the constructor's schema
+    size_t column = 0;  ///< index in schema()
   };
-  const std::vector<Apart>& apart() const { return apart_; }
+  const std::vector<UnpackedField>& unpacked() const { return unpacked_; }
 
   /// One row of packed columns as a record of the constructor's schema. It shares their memory.
   Record row(const Columns& packed, int64_t row) const;
 
  private:
-  void put_together(const Columns& columns, uint8_t* out) const;
+  void pack_rows(const Columns& columns, uint8_t* out) const;
 
   Schema schema_, packed_schema_;
   std::vector<Part> parts_;
-  std::vector<Apart> apart_;
+  std::vector<UnpackedField> unpacked_;
   size_t stride_ = 0;
   bool padded_ = false;
 };

@@ -50,7 +50,7 @@ TEST(PackedRows, values_are_side_by_side_and_aligned) {
   }
   EXPECT_EQ(bytes, 1u + 8 + 2 + 12 + 4);
   EXPECT_EQ(packed.stride(), 32u);
-  EXPECT_EQ(packed.apart().size(), 1u);
+  EXPECT_EQ(packed.unpacked().size(), 1u);
 }
 
 TEST(PackedRows, a_row_comes_back_as_it_was_however_many_there_are) {

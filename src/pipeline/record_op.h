@@ -13,7 +13,7 @@ struct SampleContext {
   WorkMemory* memory = nullptr;
 };
 
-/// One operator, ready to run on any number of threads at once.
+/// An operator on single samples. Any number of compute threads may run it at once.
 class RecordOp {
  public:
   virtual ~RecordOp() = default;

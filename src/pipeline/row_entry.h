@@ -12,30 +12,33 @@
 
 namespace forebay {
 
-/// The cache entry that a row's look-up missed, and the right to make it. It belongs to the row's
-/// task.
+/// The cache entry that a row's look-up missed, and the right to make it. It is part of the row's
+/// task and guarded like it: by the run's lock, or by the compute thread that works on the row.
 struct RowEntry {
-  /// A missing entry that another task may be making.
-  struct Wanted {
+  /// An entry that no cache has. Another task of this process may be making it.
+  struct MissingEntry {
     size_t stage;
     Hash128 key;
     std::shared_ptr<SingleFlight> flights;
   };
 
-  /// Whether the row does not depend on the flight of another task.
-  bool is_free() const { return !wanted || making || without_right; }
+  /// Whether the row need not wait for another task to make the entry.
+  bool may_proceed() const { return !missing || flight || bypasses_flight; }
   /// The version of the object that was read. Nothing if versions are not learned from reads.
   std::optional<uint64_t> version_read() const {
     return version ? std::optional(version->load(std::memory_order_relaxed)) : std::nullopt;
   }
 
-  std::optional<Wanted> wanted;
-  std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make the wanted entry
-  bool without_right = false;  ///< the entry is made although a task whose flight is paused has the right
-  /// Set if the read tells the key of the entry (KeyQuestion). The row is then looked up again.
-  std::function<void(uint64_t version, const Buffer& bytes)> answered;
-  /// Version of the object that is read; 0 if the store gave none. Null if versions are not
-  /// learned.
+  std::optional<MissingEntry> missing;
+  std::unique_ptr<SingleFlight::Flight> flight;  ///< the right to make `missing`
+  /// The entry is made although another task has the right to, because that task's flight is
+  /// paused.
+  bool bypasses_flight = false;
+  /// VersionQuery::on_read, if the row's read is a version query. The row is looked up again after
+  /// that read.
+  std::function<void(uint64_t version, const Buffer& bytes)> on_version_read;
+  /// Version of the object that is read; the store sets it, and 0 means that it gave none. Null if
+  /// versions are not learned from reads.
   std::shared_ptr<std::atomic<uint64_t>> version;
 };
 

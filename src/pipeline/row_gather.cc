@@ -14,12 +14,12 @@ Status chunk_row_status(const Chunk& chunk, int64_t row) {
 
 RowResult RowGather::run(WorkMemory& memory) && {
   const int64_t begun = thread_cpu_ns();
-  locate();
-  if (!result_.elsewhere.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kElsewhere;
+  find_rows();
+  if (!result_.missing_ids.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kNeedsChunks;
   if (result_.verdict != Verdict::kDone) return std::move(result_);
   copy_packed();
   point_to_lists();
-  if (Status status = at_.outlasts_chunks ? copy_lists(memory) : Status(); !status.ok()) {
+  if (Status status = placement_.outlasts_chunks ? copy_lists(memory) : Status(); !status.ok()) {
     const bool again = status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
     result_.verdict = again ? Verdict::kNeedsBytes : Verdict::kFatal;
     result_.needs_bytes = again ? status.bytes_needed() : 0;
@@ -32,44 +32,45 @@ RowResult RowGather::run(WorkMemory& memory) && {
 
 // Finds the rows in the order of their destinations. If the block has bad rows, each row is checked
 // by itself.
-void RowGather::locate() {
-  const ChunkBlock& block = *at_.block;
-  places_.reserve(static_cast<size_t>(count()));
+void RowGather::find_rows() {
+  const ChunkBlock& block = *placement_.block;
+  sources_.reserve(static_cast<size_t>(count()));
   if (!block.has_bad_rows()) {
-    for (int64_t i = rows_.begin; i < rows_.end; ++i)
-      places_.push_back(block.place(batch_.rows()[static_cast<size_t>(at_.row(i))].id));
-    if (!at_.rows_by_block.empty())
-      numbers_.assign(at_.rows_by_block.begin() + rows_.begin, at_.rows_by_block.begin() + rows_.end);
+    for (int64_t i = input_.begin; i < input_.end; ++i)
+      sources_.push_back(block.locate(batch_.rows()[static_cast<size_t>(placement_.row(i))].id));
+    if (!placement_.rows_by_block.empty())
+      destinations_.assign(placement_.rows_by_block.begin() + input_.begin,
+                           placement_.rows_by_block.begin() + input_.end);
     return;
   }
-  for (int64_t i = rows_.begin; i < rows_.end && result_.verdict != Verdict::kFatal; ++i) {
-    const int64_t row = at_.row(i);
-    const std::optional<RowInBlock> place = locate_row(row);
+  for (int64_t i = input_.begin; i < input_.end && result_.verdict != Verdict::kFatal; ++i) {
+    const int64_t row = placement_.row(i);
+    const std::optional<RowInBlock> place = find_row(row);
     if (!place) continue;
-    places_.push_back(*place);
-    numbers_.push_back(static_cast<uint32_t>(row));
+    sources_.push_back(*place);
+    destinations_.push_back(static_cast<uint32_t>(row));
   }
-  if (places_.size() == static_cast<size_t>(count()) && at_.rows_by_block.empty()) numbers_.clear();
+  if (sources_.size() == static_cast<size_t>(count()) && placement_.rows_by_block.empty()) destinations_.clear();
 }
 
 // Finds the row's sample or its replacement. Returns nothing if the row is skipped, if its
 // replacement is in another chunk, or if the batch fails. The loop ends: each failure skips the
 // row, makes the batch fail, or tries one of a bounded number of replacements.
-std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
+std::optional<RowInBlock> RowGather::find_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
-    if (job.attempt > 0 && !at_.block->holds(job.id)) {
-      result_.elsewhere.push_back(job.id);
+    if (job.attempt > 0 && !placement_.block->has_row(job.id)) {
+      result_.missing_ids.push_back(job.id);
       return std::nullopt;
     }
-    const RowInBlock place = at_.block->place(job.id);
-    Status status = chunk_row_status(*at_.block->chunks[place.chunk], place.row);
+    const RowInBlock place = placement_.block->locate(job.id);
+    Status status = chunk_row_status(*placement_.block->chunks[place.chunk], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
-    result_.unread = status.code() == Code::kUnavailable;
+    result_.storage_unavailable = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
     // The loop goes on with the replacement.
-    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;
+    if (result_.verdict == Verdict::kLookUpAgain) result_.verdict = Verdict::kDone;
     if (job.attempt == attempt) break;
   }
   return std::nullopt;
@@ -79,20 +80,21 @@ void RowGather::copy_packed() {
   const PackedRows& packed = plan_.chunks->packed;
   if (packed.parts().empty()) return;
   std::vector<const uint8_t*> firsts, pointers;
-  // A bad chunk has no rows; locate() finds no place in it.
-  for (const auto& chunk : at_.block->chunks)
+  // A Failed chunk has no rows, and no row to copy is in it.
+  for (const auto& chunk : placement_.block->chunks)
     firsts.push_back(chunk->rows() ? chunk->rows()->values.front().values.data() : nullptr);
-  pointers.reserve(places_.size());
-  for (const RowInBlock& place : places_)
+  pointers.reserve(sources_.size());
+  for (const RowInBlock& place : sources_)
     pointers.push_back(firsts[place.chunk] + packed.stride() * static_cast<size_t>(place.row));
   std::vector<uint8_t*> slots;
   slots.reserve(packed.parts().size());
   for (const PackedRows::Part& part : packed.parts())
-    slots.push_back(batch_.slot(part.field, numbers_.empty() ? rows_.begin : 0));
-  packed.gather(pointers, slots, numbers_);
+    slots.push_back(batch_.slot(part.field, destinations_.empty() ? input_.begin : 0));
+  packed.gather(pointers, slots, destinations_);
 }
 
-// Lists, bytes, texts and lists of them are copied when the batch is assembled.
+// Lists, bytes, texts and lists of them are copied when the batch is assembled. Until then the
+// batch refers to the memory of the chunks.
 void RowGather::point_to_lists() {
   constexpr size_t kAhead = 16;  // distance in rows at which their offsets are prefetched
   const PackedRows& packed = plan_.chunks->packed;
@@ -101,22 +103,22 @@ void RowGather::point_to_lists() {
     const int64_t* ends;
   };
   std::vector<Lists> lists;
-  for (const PackedRows::Apart& apart : packed.apart()) {
-    const Field& field = packed.schema()[apart.column];
+  for (const PackedRows::UnpackedField& unpacked : packed.unpacked()) {
+    const Field& field = packed.schema()[unpacked.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
     lists.clear();
-    for (const auto& chunk : at_.block->chunks) {
-      const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[apart.column] : nullptr;
+    for (const auto& chunk : placement_.block->chunks) {
+      const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[unpacked.column] : nullptr;
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
-    for (size_t i = 0; i < places_.size(); ++i) {
-      const RowInBlock& place = places_[i];
-      const RowInBlock& later = places_[std::min(i + kAhead, places_.size() - 1)];
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const RowInBlock& place = sources_[i];
+      const RowInBlock& later = sources_[std::min(i + kAhead, sources_.size() - 1)];
       __builtin_prefetch(lists[later.chunk].ends + later.row, 0, 2);
-      const int64_t row = numbers_.empty() ? rows_.begin + static_cast<int64_t>(i) : numbers_[i];
+      const int64_t row = destinations_.empty() ? input_.begin + static_cast<int64_t>(i) : destinations_[i];
       const auto [values, ends] = lists[place.chunk];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
-      batch_.point_to(apart.field, row, {values + begin * size, (end - begin) * size});
+      batch_.set_reference(unpacked.field, row, {values + begin * size, (end - begin) * size});
     }
   }
 }
@@ -125,19 +127,19 @@ void RowGather::point_to_lists() {
 Status RowGather::copy_lists(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {
-    for (const PackedRows::Apart& apart : plan_.chunks->packed.apart()) {
-      for (int64_t i = rows_.begin; i < rows_.end; ++i) visit(apart.field, at_.row(i));
+    for (const PackedRows::UnpackedField& unpacked : plan_.chunks->packed.unpacked()) {
+      for (int64_t i = input_.begin; i < input_.end; ++i) visit(unpacked.field, placement_.row(i));
     }
   };
-  each([&](size_t output, int64_t row) { bytes += batch_.pointed_to(output, row).size(); });
+  each([&](size_t output, int64_t row) { bytes += batch_.reference(output, row).size(); });
   if (bytes == 0) return {};
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
   result_.copied = Buffer::allocate(bytes);
   uint8_t* to = result_.copied.data();
   each([&](size_t output, int64_t row) {
-    const RowBytes from = batch_.pointed_to(output, row);
+    const RowBytes from = batch_.reference(output, row);
     if (!from.empty()) std::memcpy(to, from.data(), from.size());
-    batch_.moved_to(output, row, {to, from.size()});
+    batch_.redirect_reference(output, row, {to, from.size()});
     to += from.size();
   });
   return {};

@@ -12,27 +12,28 @@ namespace forebay {
 /// single rows. RowWork creates one for each call, on the compute thread that runs it.
 class RowGather {
  public:
-  RowGather(const RowWork& work, const ExecutionPlan& plan, BatchJob& batch, const RowInput& rows,
-            const RowPlacement& at)
-      : work_(work), plan_(plan), batch_(batch), rows_(rows), at_(at) {}
+  RowGather(const RowWork& work, const ExecutionPlan& plan, BatchJob& batch, const RowInput& input,
+            const RowPlacement& placement)
+      : work_(work), plan_(plan), batch_(batch), input_(input), placement_(placement) {}
 
+  /// Copies the rows, or applies the policy to bad ones. Called once.
   RowResult run(WorkMemory& memory) &&;
 
  private:
-  void locate();
-  std::optional<RowInBlock> locate_row(int64_t row);
+  void find_rows();
+  std::optional<RowInBlock> find_row(int64_t row);
   void copy_packed();
   void point_to_lists();
   Status copy_lists(WorkMemory& memory);
-  int64_t count() const { return rows_.end - rows_.begin; }
+  int64_t count() const { return input_.end - input_.begin; }
 
   const RowWork& work_;
   const ExecutionPlan& plan_;
   BatchJob& batch_;
-  const RowInput& rows_;
-  const RowPlacement& at_;
-  std::vector<RowInBlock> places_;
-  std::vector<uint32_t> numbers_;  // rows of the batch; empty if they are consecutive
+  const RowInput& input_;
+  const RowPlacement& placement_;
+  std::vector<RowInBlock> sources_;     // rows to copy, in the order of their destinations
+  std::vector<uint32_t> destinations_;  // their rows in the batch; empty if these are consecutive
   RowResult result_;
 };
 

@@ -6,7 +6,8 @@
 #include "pipeline/row_work.h"
 #include "store/store.h"
 
-// The part of RowWork that looks samples up in keyed stages and stores results there.
+// The part of RowWork that looks samples up in keyed stages and stores results there. A stage is
+// given by its index in ExecutionPlan::stages.
 
 namespace forebay {
 
@@ -15,53 +16,56 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   input.bytes = StoredBytes();
   input.bytes.looked_up = true;
   RowEntry& entry = input.entry;
-  entry.wanted.reset();
+  entry.missing.reset();
   entry.version.reset();
-  entry.answered = nullptr;
-  std::optional<KeyQuestion> question;
-  bool learns = false;
-  for (const size_t at : plan_->keyed) {
-    const KeyedStage& stage = plan_->keyed_stage(at);
+  entry.on_version_read = nullptr;
+  std::optional<VersionQuery> query;
+  bool learns_versions = false;
+  for (const size_t index : plan_->keyed) {
+    const KeyedStage& stage = plan_->keyed_stage(index);
     if (!stage.cache) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
-    const bool is_here = key && stage.cache->has(key->hash);
-    if (!entry.wanted && stage.flights) {
-      if (const auto flight = stage.keys->flight(batch, input.begin))
-        entry.wanted = RowEntry::Wanted{at, *flight, stage.flights};
+    const bool is_cached = key && stage.cache->has(key->hash);
+    if (!entry.missing && stage.flights) {
+      if (const auto flight_key = stage.keys->flight(batch, input.begin))
+        entry.missing = RowEntry::MissingEntry{index, *flight_key, stage.flights};
     }
-    if (!entry.is_free() && entry.wanted->stage == at && !is_here) {
+    // The task first has to join the entry's flight, or get the right to make the entry.
+    if (!entry.may_proceed() && entry.missing->stage == index && !is_cached) {
       input.bytes.looked_up = false;
       return;
     }
-    if (key && find_in(at, *key, input, batch)) return;
-    learns |= stage.keys->learns_versions();
-    if (!key && !question) question = stage.keys->question(batch, input.begin);
+    if (key && find_in_stage(index, *key, input, batch)) return;
+    learns_versions |= stage.keys->learns_versions();
+    if (!key && !query) query = stage.keys->version_query(batch, input.begin);
   }
-  if (learns) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
-  if (!question) return;
-  input.bytes.set(std::move(question->fetch));
-  entry.answered = std::move(question->answered);
+  if (learns_versions) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
+  if (!query) return;
+  input.bytes.set(std::move(query->fetch));
+  entry.on_version_read = std::move(query->on_read);
 }
 
-bool RowWork::find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const {
-  const KeyedStage& stage = plan_->keyed_stage(at);
+// Finds the entry of one stage. Returns false if the cache does not have it.
+bool RowWork::find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const {
+  const KeyedStage& stage = plan_->keyed_stage(index);
   const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
   StoredBytes& bytes = input.bytes;
-  if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, at)) return false;
-  // A peer's entry has to be transferred, and this process asks for it once.
-  const bool comes_here = !bytes.is_hit() && bytes.store->remote();
-  std::optional<RowEntry::Wanted>& wanted = input.entry.wanted;
-  if (!comes_here && wanted && wanted->stage == at) wanted.reset();
+  if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, index)) return false;
+  // A peer's entry has to be transferred, and only one task of this process asks for it. The others
+  // wait for that flight.
+  const bool is_transferred = !bytes.is_hit() && bytes.store->remote();
+  std::optional<RowEntry::MissingEntry>& missing = input.entry.missing;
+  if (!is_transferred && missing && missing->stage == index) missing.reset();
   return true;
 }
 
-bool RowWork::look_again(RowInput& input, const BatchJob& batch) const {
-  for (const size_t at : plan_->keyed) {
-    const KeyedStage& stage = plan_->keyed_stage(at);
+bool RowWork::retry_lookup(RowInput& input, const BatchJob& batch) const {
+  for (const size_t index : plan_->keyed) {
+    const KeyedStage& stage = plan_->keyed_stage(index);
     if (stage.keys == nullptr || stage.keys->arrivals() == 0) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
     StoredBytes found;
-    if (!key || !found.find(*stage.cache, key->hash, at) || !found.is_hit()) continue;
+    if (!key || !found.find(*stage.cache, key->hash, index) || !found.is_hit()) continue;
     input.bytes.entry = std::move(found.entry);
     return true;
   }
@@ -69,16 +73,16 @@ bool RowWork::look_again(RowInput& input, const BatchJob& batch) const {
 }
 
 uint64_t RowWork::arrivals() const {
-  uint64_t all = 0;
-  for (const size_t at : plan_->keyed) {
-    const KeyedStage& stage = plan_->keyed_stage(at);
-    all += stage.keys ? stage.keys->arrivals() : 0;
+  uint64_t sum = 0;
+  for (const size_t index : plan_->keyed) {
+    const KeyedStage& stage = plan_->keyed_stage(index);
+    sum += stage.keys ? stage.keys->arrivals() : 0;
   }
-  return all;
+  return sum;
 }
 
 bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) const {
-  const KeyedStage& stage = plan_->keyed_stage(input.entry.wanted->stage);
+  const KeyedStage& stage = plan_->keyed_stage(input.entry.missing->stage);
   const std::optional<Identity> key = stage.keys->find(batch, input.begin);
   return key && !stage.cache->has(key->hash);
 }
@@ -87,7 +91,7 @@ void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
   StoredBytes& bytes = input.bytes;
   if (bytes.in_cache()) return;
   RowEntry& entry = input.entry;
-  entry.answered = nullptr;
+  entry.on_version_read = nullptr;
   if (entry.version) entry.version->store(stored.version, std::memory_order_relaxed);
   bytes.pieces.clear();
   bytes.pieces.push_back({{}, std::move(stored.bytes)});
@@ -96,17 +100,18 @@ void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
 
 void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   StoredBytes& bytes = input.bytes;
-  const bool asks = input.entry.answered != nullptr;
-  if (!bytes.in_cache() && !asks) bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id));
+  const bool reads_version = input.entry.on_version_read != nullptr;
+  if (!bytes.in_cache() && !reads_version)
+    bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id));
   ReadRequest& request = bytes.pieces.front().request;
   if (!bytes.in_cache()) request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
-  if (!request.expected_size && !request.range && !asks)
-    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.found_bytes);
+  if (!request.expected_size && !request.range && !reads_version)
+    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.observed_bytes);
 }
 
-// Opens an entry that was read from disk or a peer. Returns false if it is damaged: the cache has
-// dropped it, and the object itself has to be fetched.
+// Opens a cache entry that was read from disk or a peer, if the row has one. Returns false if it is
+// damaged: the cache has dropped it, and the object itself has to be fetched.
 bool RowWork::open_entry(RowInput& input) const {
   StoredBytes& bytes = input.bytes;
   if (!bytes.in_cache() || bytes.is_hit() || input.stage > 0) return true;
@@ -116,9 +121,10 @@ bool RowWork::open_entry(RowInput& input) const {
   return columns.ok();
 }
 
-Status RowWork::store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+// Stores the row's result in the stage, and ends the flight of the entry.
+Status RowWork::store_row(size_t index, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
                           WorkMemory& memory) const {
-  const KeyedStage& stage = plan_->keyed_stage(at);
+  const KeyedStage& stage = plan_->keyed_stage(index);
   // Values are computed whether or not the result is stored, since the output of later stages must
   // not depend on that.
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
@@ -128,16 +134,17 @@ Status RowWork::store_row(size_t at, RowInput& input, const BatchJob& batch, int
                 batch.rows()[static_cast<size_t>(row)].id);
     stage.keys->on_stored(batch, row, *key);
   }
-  // This notifies waiting tasks. No lock is held here.
-  if (input.entry.wanted && input.entry.wanted->stage == at) input.entry.making.reset();
+  // The end of the flight notifies waiting tasks, which take their runs' locks. None is held here.
+  if (input.entry.missing && input.entry.missing->stage == index) input.entry.flight.reset();
   return {};
 }
 
-void RowWork::note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const {
+void RowWork::report_computed(const RowInput& input, const BatchJob& batch, const RowResult& result) const {
   if (result.verdict != Verdict::kDone && result.verdict != Verdict::kForeign) return;
-  for (const size_t at : plan_->keyed) {
-    const KeyedStage& stage = plan_->keyed_stage(at);
-    if (stage.cache && at >= result.began && at < result.reached) stage.keys->made(batch, input.begin);
+  for (const size_t index : plan_->keyed) {
+    const KeyedStage& stage = plan_->keyed_stage(index);
+    if (stage.cache && index >= result.first_stage && index < result.end_stage)
+      stage.keys->on_computed(batch, input.begin);
   }
 }
 

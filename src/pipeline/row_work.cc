@@ -21,7 +21,8 @@ namespace {
 // So many bad replacements in a row indicate that the whole data set is broken.
 constexpr int64_t kMaxReplacements = 100;
 
-bool asks_for_more(const Status& status, const WorkMemory& memory) {
+// Whether the row failed because it needs more working memory than the thread was granted.
+bool lacks_grant(const Status& status, const WorkMemory& memory) {
   return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
 }
 
@@ -53,11 +54,11 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
   return {};
 }
 
-// A field that tells whether the row's sample is a replayed one.
-Value mark_of(const BatchJob& batch, int64_t row) {
-  Tensor old = Tensor::allocate(DType::kBool, Shape{});
-  old.buffer.data()[0] = batch.step().is_replayed(row) ? 1 : 0;
-  return Value::of(std::move(old));
+// The value of the field that marks replayed samples.
+Value replayed_mark(const BatchJob& batch, int64_t row) {
+  Tensor mark = Tensor::allocate(DType::kBool, Shape{});
+  mark.buffer.data()[0] = batch.step().is_replayed(row) ? 1 : 0;
+  return Value::of(std::move(mark));
 }
 
 // Measures the CPU time of a row, whatever its outcome.
@@ -105,19 +106,22 @@ RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<cons
   }
 }
 
-RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const {
   RowResult failed;
   try {
-    if (plan_->chunks && plan_->chunks->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
-    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
-    // A second pass row by row finds the bad row and applies the policy to it.
-    if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
+    if (plan_->chunks && plan_->chunks->gathers_rows)
+      return RowGather(*this, *plan_, batch, input, placement).run(memory);
+    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, placement, memory);
+    // gather() does not say which row is bad. A second pass row by row finds it and applies the
+    // policy to it.
+    if (plan_->gathers_only() && is_data_error(result.fatal.code()))
+      result = run_stages(input, batch, placement, memory);
     // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
     }
-    note_made(input, batch, result);
+    report_computed(input, batch, result);
     return result;
   } catch (const std::bad_alloc&) {
     failed.fatal = system_lacks_memory();
@@ -149,53 +153,56 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
   return result;
 }
 
-RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement,
+                              WorkMemory& memory) const {
   RowResult result;
   for (int64_t row = input.begin; row < input.end; ++row) {
     // A row may have been found bad before a later row asked for more memory.
     if (batch.rows()[static_cast<size_t>(row)].skipped) continue;
-    if (!run_sample(input, batch, at, row, memory, result)) break;
+    if (!run_sample(input, batch, placement, row, memory, result)) break;
   }
   return result;
 }
 
-// Whether the row can be processed: the chunk of its sample is in the block, or the object or the
-// cache entry is in memory.
-bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row,
-                        RowResult& result) const {
+// Brings the row's stored bytes into memory, if that needs no waiting. Returns false, and sets the
+// verdict, if the task cannot continue now: the chunk of its sample is not in the block, its object
+// has to be read asynchronously or cannot be read, or its cache entry is damaged.
+bool RowWork::prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                            RowResult& result) const {
   const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
-  if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
-    result.elsewhere.push_back(sample.id);
-    result.verdict = Verdict::kElsewhere;
+  if (placement.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() &&
+      !placement.block->has_row(sample.id)) {
+    result.missing_ids.push_back(sample.id);
+    result.verdict = Verdict::kNeedsChunks;
     return false;
   }
   if (!read(input, batch, result)) return false;
   if (open_entry(input)) return true;
-  result.verdict = Verdict::kAgain;
+  result.verdict = Verdict::kLookUpAgain;
   return false;
 }
 
-// Runs a row, or the replacements of its sample as long as these are at hand. Returns false if the
-// task cannot continue now.
-bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
-                         RowResult& result) const {
-  while (has_bytes(input, batch, at, row, result)) {
+// Runs a row, and then the replacements of its sample as long as these need no read. Returns false
+// if the task cannot continue now; the verdict says why.
+bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                         WorkMemory& memory, RowResult& result) const {
+  while (prepare_bytes(input, batch, placement, row, result)) {
     const uint64_t before = memory.reserved();
-    Status status = run_row(input, batch, at, row, memory, result);
-    if (asks_for_more(status, memory)) {
+    Status status = run_row(input, batch, placement, row, memory, result);
+    if (lacks_grant(status, memory)) {
       result.needs_bytes = status.bytes_needed();
       result.verdict = Verdict::kNeedsBytes;
       return false;
     }
     const uint64_t made = memory.reserved() - before;
-    const bool at_hand =
+    const bool replacement_needs_no_read =
         !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
-    if (result.verdict != Verdict::kAgain || !at_hand) {
+    if (result.verdict != Verdict::kLookUpAgain || !replacement_needs_no_read) {
       // Memory of intermediate values is free again. Only values that wait for the batch still
       // count.
-      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
+      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.value_bytes(row)));
       return true;
     }
     result.verdict = Verdict::kDone;
@@ -204,23 +211,23 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& a
   return false;
 }
 
-// Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
-// if the row cannot continue now.
+// Reads the bytes of the object or cache entry unless they are in memory, if that needs no waiting.
+// Returns false, and sets the verdict, if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   StoredBytes& bytes = input.bytes;
-  if (const auto& answered = input.entry.answered; answered && bytes.in_memory) {
-    answered(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
-    result.verdict = Verdict::kAgain;
+  if (const auto& on_version_read = input.entry.on_version_read; on_version_read && bytes.in_memory) {
+    on_version_read(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
+    result.verdict = Verdict::kLookUpAgain;
     return false;
   }
-  if (bytes.is_hit() || !bytes.unread() || input.stage > 0) return true;
+  if (bytes.is_hit() || !bytes.needs_read() || input.stage > 0) return true;
   const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
     result.verdict = Verdict::kPageCacheMiss;
     return false;
   }
   if (!read->ok()) {
-    result.unread = read->code() == Code::kUnavailable;
+    result.storage_unavailable = read->code() == Code::kUnavailable;
     fail(batch, input.begin, *read, result);
     return false;
   }
@@ -230,43 +237,43 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
 
 // Runs a row from the source, or from where user code left off, into the batch or up to the next
 // user code.
-Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
-                        RowResult& result) const {
+Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                        WorkMemory& memory, RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
-  if (input.stage == 0 && !input.bytes.is_hit()) look_again(input, batch);
-  Result<Record> begun = begin_row(input, at, id);
+  if (input.stage == 0 && !input.bytes.is_hit()) retry_lookup(input, batch);
+  Result<Record> begun = begin_row(input, placement, id);
   // The error of a chunk may have been found before the batch was due.
-  result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
+  result.storage_unavailable = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
   if (input.bytes.is_hit() && input.stage == 0) {
     stage = input.bytes.entry->stage + 1;
-    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(mark_of(batch, row));
+    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(replayed_mark(batch, row));
   }
-  result.began = result.reached = stage;
+  result.first_stage = result.end_stage = stage;
   for (; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       input.record = std::move(record);
-      input.stage = result.reached = stage;
+      input.stage = result.end_stage = stage;
       result.verdict = Verdict::kForeign;
       return {};
     }
     if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
-      if (keyed->forgets_extras) input.extras.clear();
+      if (keyed->drops_extras) input.extras.clear();
       FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
-      if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
+      if (keyed->marks_replayed) record.push_back(replayed_mark(batch, row));
       continue;
     }
     const SampleContext context{batch.key(row, stage), &memory};
     FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
-  result.reached = stage;
+  result.end_stage = stage;
   FOREBAY_RETURN_IF_ERROR(check_packed_alone(input.extras));
-  FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
-  if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
+  FOREBAY_RETURN_IF_ERROR(write_row(batch, placement, row, record, memory));
+  if (plan_->output_schema.open_ended) batch.store_extras(row, std::move(input.extras));
   return {};
 }
 
@@ -275,14 +282,14 @@ Status RowWork::check_packed_alone(const Extras& extras) const {
   if (plan_->packed_field.empty()) return {};
   std::vector<std::string> lost;
   for (const auto& [name, value] : extras) {
-    if (!may_be_lost(name, value.kind)) lost.push_back(name);
+    if (!is_droppable(name, value.kind)) lost.push_back(name);
   }
   if (lost.empty()) return {};
-  const Problem problem = lost_beside_blocks(plan_->packed_field, lost);
+  const Problem problem = dropped_fields_problem(plan_->packed_field, lost);
   return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 
-Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64_t id) const {
+Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& placement, int64_t id) const {
   Record record;
   if (input.stage > 0) {
     // Operators change the record, and a row that needs more memory runs again from here, so the
@@ -295,8 +302,8 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     const KeyedStage& stage = plan_->keyed_stage(entry.stage);
     FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
   } else if (plan_->chunks) {
-    const RowInBlock place = at.block->place(id);
-    const Chunk& chunk = *at.block->chunks[place.chunk];
+    const RowInBlock place = placement.block->locate(id);
+    const Chunk& chunk = *placement.block->chunks[place.chunk];
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
@@ -305,7 +312,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
   return record;
 }
 
-Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record,
+Status RowWork::write_row(BatchJob& batch, const RowPlacement& placement, int64_t row, Record& record,
                           WorkMemory& memory) const {
   const uint64_t read = bytes_of(record);
   uint64_t bytes = 0;
@@ -315,8 +322,8 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
     if (!output.row_bytes) {
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
       bytes += value.nbytes();
-      if (at.outlasts_chunks) own_memory(value);
-      batch.keep(i, row, std::move(value));
+      if (placement.outlasts_chunks) own_memory(value);
+      batch.store(i, row, std::move(value));
       continue;
     }
     if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
@@ -324,7 +331,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
       if (output.may_differ && value.kind != FieldKind::kAny) {
         FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
         bytes += value.nbytes();
-        batch.keep(i, row, std::move(value));
+        batch.store(i, row, std::move(value));
         continue;
       }
       return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
@@ -339,7 +346,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
 
 void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
-  batch.forget_values(row);
+  batch.drop_values(row);
   status = locate(std::move(status), job.id);
   if (!is_data_error(status.code())) {
     result.fatal = std::move(status);
@@ -349,8 +356,8 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   RowError error{row, job.id, std::move(status), /*raise=*/false};
   // A packed sequence cannot be replaced by one of another length, and for a replayed sample the
   // order has no replacement.
-  const bool none_stands_in = plan_->packing || batch.step().is_replayed(row);
-  switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
+  const bool irreplaceable = plan_->packing || batch.step().is_replayed(row);
+  switch (policy_ == BadSample::kReplace && irreplaceable ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
     // The replacement follows from seed, epoch, position and attempt alone, so it is the same in
@@ -363,7 +370,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
       ++job.attempt;
       job.id =
           plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
-      result.verdict = Verdict::kAgain;
+      result.verdict = Verdict::kLookUpAgain;
       break;
   }
   result.errors.push_back(std::move(error));

@@ -22,24 +22,27 @@ namespace forebay {
 /// Policy for samples with data errors (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
-/// Data that was computed for some rows. Empty at first.
-struct RowsAtHand {
+/// The progress of some rows through the stages: the data that was computed for them. Empty before
+/// the first stage.
+struct RowProgress {
   size_t stage = 0;  ///< next stage to run
   RowEntry entry;
-  Record record;  ///< the record before `stage`, which user code left
+  Record record;  ///< the record before `stage`, if user code is next or has just returned
   Extras extras;
 };
 
-/// Rows of a batch that are processed together. It belongs to the thread that processes them.
-struct RowInput : Element, RowsAtHand {
+/// Rows of a batch that are processed together, usually one: their stored bytes, state and
+/// progress. It belongs to a compute thread while it is Running, and is guarded by the run's lock
+/// otherwise.
+struct RowInput : Element, RowProgress {
   int64_t begin = 0, end = 0;     ///< rows
   bool entry_needs_read = false;  ///< the cache entry is not in the page cache and has to be fetched
 
   /// Drops all data, so that the rows start from the beginning.
-  void give_back() {
+  void reset() {
     bytes = StoredBytes();
-    needs = 0;
-    static_cast<RowsAtHand&>(*this) = RowsAtHand();
+    working_needed = 0;
+    static_cast<RowProgress&>(*this) = RowProgress();
   }
 };
 
@@ -60,9 +63,9 @@ struct RowPlacement {
 enum class Verdict : uint8_t {
   kDone,           ///< the rows are written into the batch, or skipped
   kNeedsBytes,     ///< run the rows again with RowResult::needs_bytes of working memory
-  kElsewhere,      ///< replacements are in none of the block's chunks; see RowResult::elsewhere
+  kNeedsChunks,    ///< replacements are in none of the block's chunks; see RowResult::missing_ids
   kPageCacheMiss,  ///< the bytes are not in the page cache; read them asynchronously
-  kAgain,          ///< look the sample up again: a replacement, a damaged entry, a version learned
+  kLookUpAgain,    ///< look the sample up again: a replacement, a damaged entry, a version learned
   kForeign,        ///< user code is next
   kFatal,          ///< the batch fails with RowResult::fatal, a machine or transient error
 };
@@ -71,17 +74,20 @@ struct RowResult {
   Verdict verdict = Verdict::kDone;
   std::vector<RowError> errors;  ///< data errors of samples, treated by the policy
   Status fatal;
-  bool unread = false;  ///< `fatal` says that storage was unavailable to a compute thread
-  uint64_t needs_bytes = 0;
-  Store* read_from = nullptr;      ///< store that bytes were read from without waiting
-  size_t began = 0, reached = 0;   ///< the stages that the last row has passed: [began, reached)
-  Buffer copied;                   ///< lists copied out of chunks that the batch outlasts
-  std::vector<int64_t> elsewhere;  ///< ids of replacements in other chunks
+  /// `fatal` says that storage was unavailable to a compute thread.
+  bool storage_unavailable = false;
+  uint64_t needs_bytes = 0;    ///< working memory for kNeedsBytes
+  Store* read_from = nullptr;  ///< store that bytes were read from without waiting
+  /// The stages that the last row has passed: [first_stage, end_stage).
+  size_t first_stage = 0, end_stage = 0;
+  Buffer copied;                     ///< lists copied out of chunks that the batch outlasts
+  std::vector<int64_t> missing_ids;  ///< ids of replacements in other chunks
 };
 
 /// The work of compute threads on rows: they read a sample if that needs no waiting, run the
 /// stages, and write the row into the batch. It knows no schedule and takes no lock. Any number of
-/// threads may run different rows, of one batch or of several.
+/// threads may run different rows, of one batch or of several. RowTasks decides which rows run, and
+/// what follows from the Verdict.
 class RowWork {
  public:
   RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);
@@ -89,7 +95,7 @@ class RowWork {
   /// Processes the rows of `input`, up to the next user code or into the batch. Never throws. Rows
   /// that need more memory than `memory` grants run again from the start, so they are left
   /// unchanged, except that samples found to be bad stay marked.
-  RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
+  RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
 
   /// Applies the policy to a row whose sample failed, and adds the consequences to `result`: a
   /// skipped row, a replacement, or an error of the whole batch.
@@ -102,12 +108,12 @@ class RowWork {
   /// Whether the entry that look_up() missed is not in the cache now. False if its key is not
   /// known: it may be there under a key that another loader has learned.
   bool is_still_missing(const RowInput& input, const BatchJob& batch) const;
-  /// Takes over the object's bytes as another task has read them.
+  /// Uses the object's bytes that another task has read, unless a cache has the entry.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
-  /// Looks the row's sample up again in stages whose entries may arrive after look_up(). Returns
-  /// whether an entry is in memory now, and stores it in `input.bytes`.
-  bool look_again(RowInput& input, const BatchJob& batch) const;
-  /// Changes when look_again() may find more. 0 if it never finds anything.
+  /// Looks the row's sample up again in stages whose entries may arrive after look_up(). If an
+  /// entry is in memory now, stores it in `input.bytes` and returns true.
+  bool retry_lookup(RowInput& input, const BatchJob& batch) const;
+  /// Counter that changes when retry_lookup() may find more. Always 0 if it never finds anything.
   uint64_t arrivals() const;
   /// Completes `input.bytes` for the read that the row needs next: of the object, or of its cache
   /// entry.
@@ -117,23 +123,25 @@ class RowWork {
 
  private:
   RowResult gather(BatchJob& batch, const RowInput& input) const;
-  RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
-  bool has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, RowResult& result) const;
+  RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
+  bool prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
+                     RowResult& result) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
-  bool run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+  bool run_sample(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row, WorkMemory& memory,
                   RowResult& result) const;
-  bool find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const;
+  bool find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const;
   bool open_entry(RowInput& input) const;
-  Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+  Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;
-  Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
-  Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
-  Status store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+  Result<Record> begin_row(RowInput& input, const RowPlacement& placement, int64_t id) const;
+  Status write_row(BatchJob& batch, const RowPlacement& placement, int64_t row, Record& record,
+                   WorkMemory& memory) const;
+  Status store_row(size_t index, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
                    WorkMemory& memory) const;
   /// Reports to the keyed stages that the row has passed them. Only for rows that do not run again,
   /// so that no row is reported twice.
-  void note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const;
+  void report_computed(const RowInput& input, const BatchJob& batch, const RowResult& result) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;

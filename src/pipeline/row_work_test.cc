@@ -104,7 +104,7 @@ TEST(RowWork, what_a_bad_sample_means_is_the_policys) {
   }
   Bench bench(in_order(bad), BadSample::kReplace);
   RowInput input = bench.task(2);
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain) << "the replacement has to be fetched";
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kLookUpAgain) << "the replacement has to be fetched";
   const int64_t other = bench.batch.rows()[2].id;
   EXPECT_NE(other, 2);
   input = bench.task(2);
@@ -142,7 +142,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Record record;
   record.push_back(Value::of_bytes(Buffer::allocate(10)));
   input.bytes.entry = StoredBytes::Entry{{}, 0, std::make_shared<const Columns>(*columns_of(bytes, record))};
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain);
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kLookUpAgain);
   input = bench.task(2);
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
   EXPECT_EQ(bench.label(2), 10 * bench.batch.rows()[2].id);
@@ -202,16 +202,16 @@ TEST(RowWork, replacements_outside_the_block_are_named) {
   ChunkBlock block;
   for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 10}, {20, 30}})
     block.add(std::make_shared<Chunk>(), begin, end);
-  EXPECT_TRUE(block.holds(0) && block.holds(9) && block.holds(20) && block.holds(29));
-  EXPECT_FALSE(block.holds(10) || block.holds(19) || block.holds(30));
-  EXPECT_EQ(block.place(23).chunk, 1u);
-  EXPECT_EQ(block.place(23).row, 3);
+  EXPECT_TRUE(block.has_row(0) && block.has_row(9) && block.has_row(20) && block.has_row(29));
+  EXPECT_FALSE(block.has_row(10) || block.has_row(19) || block.has_row(30));
+  EXPECT_EQ(block.locate(23).chunk, 1u);
+  EXPECT_EQ(block.locate(23).row, 3);
   bench.batch.rows()[0] = {15, 1, false};
   RowInput input = bench.task(0);
   WorkMemory memory;
   const RowResult result = bench.work.run(input, bench.batch, {&block, {}, false}, memory);
-  EXPECT_EQ(result.verdict, Verdict::kElsewhere);
-  EXPECT_EQ(result.elsewhere, std::vector<int64_t>{15});
+  EXPECT_EQ(result.verdict, Verdict::kNeedsChunks);
+  EXPECT_EQ(result.missing_ids, std::vector<int64_t>{15});
 }
 
 }  // namespace

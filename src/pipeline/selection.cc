@@ -87,7 +87,7 @@ int64_t rows_of(const std::vector<Ranges::Range>& chunks) {
 
 // Reduces the chunks to `rows` rows in all. Each chunk gives the same number; if one has fewer,
 // others give more.
-void cut_down(std::vector<Ranges::Range>& chunks, int64_t rows) {
+void limit_rows(std::vector<Ranges::Range>& chunks, int64_t rows) {
   std::vector<int64_t> spare;
   for (size_t i = 0; i < chunks.size(); ++i) {
     const auto left = static_cast<int64_t>(chunks.size() - i);
@@ -140,7 +140,7 @@ std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Select
     const auto more = static_cast<size_t>((lacking + mean - 1) / mean);
     chosen = evenly_chosen(chunks, std::min(chosen.size() + more, chunks.size()));
   }
-  cut_down(chosen, size);
+  limit_rows(chosen, size);
   return std::make_shared<Ranges>(std::move(from), std::move(chosen));
 }
 

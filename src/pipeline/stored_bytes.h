@@ -39,7 +39,7 @@ struct StoredBytes {
   /// Whether the entry is in memory.
   bool is_hit() const { return entry && entry->columns; }
   /// Whether a store has to be read before the element can be processed.
-  bool unread() const { return !in_memory && !pieces.empty(); }
+  bool needs_read() const { return !in_memory && !pieces.empty(); }
   /// Bytes of all pieces; an estimate if a request has no expected size and has not been answered.
   uint64_t size() const;
   /// The bytes of an element with at most one piece.

@@ -14,7 +14,7 @@ TEST(StoredBytes, are_as_many_as_those_of_the_ranges_or_else_of_the_whole_object
   whole.expected_size = 30;
   StoredBytes bytes;
   EXPECT_EQ(bytes.size(), 0u);
-  EXPECT_FALSE(bytes.unread());
+  EXPECT_FALSE(bytes.needs_read());
   for (const ReadRequest& request : {part, whole, unknown}) bytes.pieces.push_back({request});
   EXPECT_EQ(bytes.size(), 37u);
 }
@@ -29,11 +29,11 @@ TEST(StoredBytes, are_read_on_this_thread_only_if_no_read_has_to_wait) {
     for (int64_t id : {0, 1})
       bytes.pieces.push_back(
           {{.key = Objects::key_of(id), .range = {}, .expected_size = sizes[static_cast<size_t>(id)]}});
-    EXPECT_TRUE(bytes.unread());
+    EXPECT_TRUE(bytes.needs_read());
     StepCounters counters;
     const std::optional<Status> read = bytes.read_now(counters, 1);
     EXPECT_EQ(read.has_value(), !waits);
-    EXPECT_EQ(bytes.unread(), waits);
+    EXPECT_EQ(bytes.needs_read(), waits);
     EXPECT_EQ(bytes.size(), 30u);
     EXPECT_EQ(counters.samples, waits ? 0 : 2);
     for (size_t i = 0; i < 2 && !waits; ++i) EXPECT_EQ(bytes.pieces[i].bytes.size(), sizes[i]);

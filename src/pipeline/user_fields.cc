@@ -18,54 +18,59 @@ Field any_field(const std::string& name, bool ragged = false) {
   return field;
 }
 
-/// Follows the fields from the step that made them through the later steps.
-class Follower {
+// Follows the fields of a step through the later steps, and completes the schema after that step by
+// the fields that these use.
+class FieldFollower {
  public:
-  Follower(Schema& made, bool any_may_come_back)
-      : made_(made), now_(made), open_(made.open_ended), retypes_(any_may_come_back) {
+  // `made`: the schema after the step. `changes_types`: the step may change fields that pass
+  // through it.
+  FieldFollower(Schema& made, bool changes_types)
+      : made_(made), current_(made), may_have_more_(made.open_ended), changes_types_(changes_types) {
     for (const Field& field : made) origin_[field.name] = field.name;
   }
 
   void step(const OpSpec& op, const OpDef& def) {
-    const FieldUse use = def.used(op, now_);
-    for (const std::string& name : use.reads) expect(name, use.or_else, false);
-    for (const std::string& name : use.optional) expect(name, "", def.effect != OpEffect::kBatching);
-    if (retypes_ && (def.role == OpRole::kValues || def.effect == OpEffect::kBatching)) {
+    const FieldUse use = def.used(op, current_);
+    for (const std::string& name : use.reads) expect_field(name, use.or_else, /*optional=*/false);
+    for (const std::string& name : use.optional) expect_field(name, "", /*optional=*/def.effect != OpEffect::kBatching);
+    if (changes_types_ && (def.role == OpRole::kValues || def.effect == OpEffect::kBatching)) {
       for (const auto* names : {&use.reads, &use.optional}) {
         for (const std::string& name : *names) forget_type(name);
       }
     }
-    if (def.role == OpRole::kChoice) open_ = false;
+    if (def.role == OpRole::kChoice) may_have_more_ = false;
     follow_names(def.role, use);
-    std::vector<Problem> told_elsewhere;
-    if (def.infer) def.infer(op, now_, told_elsewhere);
+    std::vector<Problem> reported_elsewhere;
+    if (def.infer) def.infer(op, current_, reported_elsewhere);
   }
 
  private:
-  void expect(const std::string& name, const std::string& or_else, bool optional) {
-    if (!open_ || name.empty() || now_.find(name)) return;
+  // Adds the field to both schemas if it is in neither and the step may have made it.
+  void expect_field(const std::string& name, const std::string& or_else, bool optional) {
+    if (!may_have_more_ || name.empty() || current_.find(name)) return;
     // A step in between has removed the field, so only its substitute can be meant.
-    if (made_.find(name)) return expect(or_else, "", optional);
+    if (made_.find(name)) return expect_field(or_else, "", optional);
     Field field = any_field(name);
     field.has_replacement = !or_else.empty();
     field.optional = optional;
     made_.push_back(field);
-    now_.push_back(std::move(field));
+    current_.push_back(std::move(field));
     origin_[name] = name;
   }
 
+  // Makes the type of a field unknown, here and at the step that made it.
   void forget_type(const std::string& name) {
     const auto origin = origin_.find(name);
-    const auto here = now_.find(name);
-    if (origin == origin_.end() || !here) return;
-    Field& field = now_[*here];
+    const auto index = current_.find(name);
+    if (origin == origin_.end() || !index) return;
+    Field& field = current_[*index];
     if (field.kind == FieldKind::kAny || (field.image && field.kind == FieldKind::kTensor)) return;
     const bool ragged = is_ragged(field);
     field = any_field(name, ragged);
-    // The type is removed here and at the step that made the field.
     made_[*made_.find(origin->second)] = any_field(origin->second, ragged);
   }
 
+  // Updates the origins of fields that the operator renames or makes.
   void follow_names(OpRole role, const FieldUse& use) {
     std::map<std::string, std::string> before = origin_;
     if (role == OpRole::kNames) {
@@ -83,17 +88,17 @@ class Follower {
   }
 
   Schema& made_;
-  Schema now_;
-  // Names of the current fields that the step has made, and the names that it gave them.
+  Schema current_;
+  // For each current field that the step has made, the name that the step gave it.
   std::map<std::string, std::string> origin_;
-  bool open_;  // user code may return further fields
-  const bool retypes_;
+  bool may_have_more_;  // user code may have returned further fields
+  const bool changes_types_;
 };
 
 }  // namespace
 
 void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const Catalog& catalog, Schema& schema) {
-  Follower follower(schema, made_by > 0);
+  FieldFollower follower(schema, /*changes_types=*/made_by > 0);
   for (size_t i = made_by + 1; i < steps.size(); ++i) {
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;

@@ -157,14 +157,14 @@ bool ReplaySteps::is_held_up(const Cursor& at) {
   return step != pending_.end() && !once_here(*step, at);
 }
 
-bool ReplaySteps::known(const Cursor& at) {
+bool ReplaySteps::request_step(const Cursor& at) {
   {
     const Lock lock(mutex_);
     // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
     // the trainer takes the failure.
     if (paused_ || !failure_.ok() || is_held_up(at)) return false;
   }
-  return steps_->known(at);
+  return steps_->request_step(at);
 }
 
 std::string ReplaySteps::awaited() const {
@@ -172,12 +172,12 @@ std::string ReplaySteps::awaited() const {
   return replayed.empty() ? steps_->awaited() : replayed;
 }
 
-bool ReplaySteps::hurry(const Cursor& at) {
+bool ReplaySteps::decide_now(const Cursor& at) {
   {
     const Lock lock(mutex_);
     if (paused_ || planned_buffer_.size() == 0 || !failure_.ok()) return false;  // there is no replacement
   }
-  return steps_->hurry(at);
+  return steps_->decide_now(at);
 }
 
 // The first draws are the replayed samples that each step has. The others replace missing records

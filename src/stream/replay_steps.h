@@ -76,9 +76,9 @@ class ReplaySteps final : public StepSource {
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
-  bool known(const Cursor& at) override;
-  void awaits(const Cursor& at) override { steps_->awaits(at); }
-  bool hurry(const Cursor& at) override;
+  bool request_step(const Cursor& at) override;
+  void set_awaited(const Cursor& at) override { steps_->set_awaited(at); }
+  bool decide_now(const Cursor& at) override;
   std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;

@@ -64,10 +64,10 @@ TEST(ReplaySteps, behind_a_failure_nothing_is_known_that_somebody_could_plan_for
   ASSERT_TRUE(wait_known(*stream, 4));
   ReplaySteps itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),
                         std::make_shared<UnreadableSamples>(), {.seed = 1, .capacity = 4, .draws = 1}, 1, 0);
-  EXPECT_TRUE(itinerary.known({}));
+  EXPECT_TRUE(itinerary.request_step({}));
   EXPECT_FALSE(itinerary.step({}));
   EXPECT_EQ(itinerary.failure().code(), Code::kCorrupt);
-  EXPECT_FALSE(itinerary.known({}));
+  EXPECT_FALSE(itinerary.request_step({}));
 }
 
 /// A run over a stream with a replay buffer, on one of two ranks.
@@ -170,9 +170,9 @@ TEST_F(ReplayStepsTest, a_run_that_leaves_its_place_gives_no_step_until_it_goes_
   const StepPlan first = *steps->step({}), second = *steps->step(first.after);
   steps->delivered(second.at);
   steps->pause();
-  EXPECT_FALSE(steps->known(second.at));
+  EXPECT_FALSE(steps->request_step(second.at));
   EXPECT_FALSE(steps->step(second.at));
-  EXPECT_FALSE(steps->hurry(second.at));
+  EXPECT_FALSE(steps->decide_now(second.at));
   steps->begin_elsewhere();
   EXPECT_EQ(replayed(*steps->step(second.at)), replayed(second)) << "with the buffer of the delivered steps";
 }
@@ -206,12 +206,12 @@ TEST_F(ReplayStepsTest, a_step_waits_for_its_remote_samples_which_are_requested_
   const StepPlan first = *steps.step({});
   EXPECT_FALSE(steps.step(first.after));
   EXPECT_EQ(samples->brought.size(), 2u);
-  EXPECT_FALSE(steps.known(first.after));
+  EXPECT_FALSE(steps.request_step(first.after));
   EXPECT_EQ(steps.awaited(), "a record of rank 1");
   EXPECT_TRUE(steps.step({})) << "a run that has dropped its plans requests the first step again";
-  EXPECT_FALSE(steps.known(first.after)) << "which brings no sample of the second one";
+  EXPECT_FALSE(steps.request_step(first.after)) << "which brings no sample of the second one";
   samples->there = true;
-  EXPECT_TRUE(steps.known(first.after));
+  EXPECT_TRUE(steps.request_step(first.after));
   const auto second = steps.step(first.after);
   ASSERT_TRUE(second);
   steps.delivered(second->after);
@@ -231,11 +231,11 @@ TEST(ReplaySteps, samples_take_the_place_of_records_that_did_not_come_in_time) {
   const auto samples = std::make_shared<NotedSamples>();
   ReplaySteps steps(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}), samples,
                     {.seed = 1, .policy = RehearsalPolicy::kRecent, .capacity = 4, .draws = 0}, 0, 0);
-  EXPECT_FALSE(steps.hurry({})) << "there is nothing to take yet";
+  EXPECT_FALSE(steps.decide_now({})) << "there is nothing to take yet";
   const StepPlan first = *steps.step({});
   log->append(0, 1);
   ASSERT_TRUE(log->wait_idle(1));
-  ASSERT_TRUE(steps.hurry(first.after));
+  ASSERT_TRUE(steps.decide_now(first.after));
   const StepPlan second = *steps.step(first.after);
   ASSERT_EQ(second.vacant.size(), 3u);
   std::set<int64_t> ids;

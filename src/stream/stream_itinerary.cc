@@ -51,7 +51,7 @@ bool StreamItinerary::finished(const Cursor& at) const {
   return stream_->end() && size_at(number_at(at)) == 0;
 }
 
-bool StreamItinerary::known(const Cursor& at) {
+bool StreamItinerary::request_step(const Cursor& at) {
   const int64_t first = number_at(at);
   if (!stream_->known(first + global_batch_)) return false;
   if (!records_) return true;
@@ -98,8 +98,8 @@ std::string StreamItinerary::awaited() const {
 }
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
-  // known() comes before size_at(): by then the stream's end is known if it is near.
-  if (finished(requested) || !known(requested)) return std::nullopt;
+  // request_step() comes before size_at(): by then the stream's end is known if it is near.
+  if (finished(requested) || !request_step(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);
   const int64_t size = size_at(number_at(plan.at));
@@ -126,11 +126,11 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   }
 }
 
-void StreamItinerary::awaits(const Cursor& at) {
+void StreamItinerary::set_awaited(const Cursor& at) {
   if (!finished(at)) stream_->awaits(number_at(at) + global_batch_);
 }
 
-bool StreamItinerary::hurry(const Cursor& at) {
+bool StreamItinerary::decide_now(const Cursor& at) {
   if (finished(at)) return false;
   return stream_->hurry(number_at(at) + global_batch_);
 }

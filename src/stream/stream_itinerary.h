@@ -43,9 +43,9 @@ class StreamItinerary final : public StepSource {
   std::optional<int64_t> batches(const Cursor&) const override { return options_.steps_per_epoch; }
   bool epoch_over(const Cursor& at) const override { return !(normalized(at) == at); }
   bool finished(const Cursor& at) const override;
-  bool known(const Cursor& at) override;
-  void awaits(const Cursor& at) override;
-  bool hurry(const Cursor& at) override;
+  bool request_step(const Cursor& at) override;
+  void set_awaited(const Cursor& at) override;
+  bool decide_now(const Cursor& at) override;
   std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;

@@ -25,7 +25,7 @@ class StreamItineraryTest : public testing::Test {
     itinerary_->stand(at, number);
   }
   std::optional<StepPlan> step(const Cursor& at) {
-    const bool known = stream_->wait_for([&] { return itinerary_->known(at) || itinerary_->finished(at); });
+    const bool known = stream_->wait_for([&] { return itinerary_->request_step(at) || itinerary_->finished(at); });
     return known ? itinerary_->step(at) : std::nullopt;
   }
   std::vector<int64_t> numbers(const Cursor& at) {
@@ -112,12 +112,12 @@ TEST_F(StreamItineraryTest, numbers_follow_from_the_place_where_the_run_stands) 
 
 TEST_F(StreamItineraryTest, a_step_is_known_once_all_of_its_records_have_arrived) {
   open({.batch_size = 60}, false);
-  ASSERT_TRUE(stream_->wait_for([&] { return itinerary_->known({}); }));
-  EXPECT_FALSE(itinerary_->known({0, 60, 1})) << "40 of its 60 records are there";
+  ASSERT_TRUE(stream_->wait_for([&] { return itinerary_->request_step({}); }));
+  EXPECT_FALSE(itinerary_->request_step({0, 60, 1})) << "40 of its 60 records are there";
   EXPECT_FALSE(itinerary_->step({0, 60, 1}));
   EXPECT_NE(itinerary_->awaited().find("records of memory"), std::string::npos) << itinerary_->awaited();
   log_->append(0, 20);
-  EXPECT_TRUE(stream_->wait_for([&] { return itinerary_->known({0, 60, 1}); }));
+  EXPECT_TRUE(stream_->wait_for([&] { return itinerary_->request_step({0, 60, 1}); }));
 }
 
 TEST_F(StreamItineraryTest, a_step_that_cannot_wait_has_vacant_rows_for_the_records_that_it_lacks) {
@@ -129,10 +129,10 @@ TEST_F(StreamItineraryTest, a_step_that_cannot_wait_has_vacant_rows_for_the_reco
     StreamItinerary itinerary(stream, {.batch_size = 4, .world_size = 2, .rank = rank});
     stream->seek(stream->beginning());
     itinerary.stand({}, 0);
-    EXPECT_FALSE(itinerary.known({}));
+    EXPECT_FALSE(itinerary.request_step({}));
     ASSERT_TRUE(log->wait_idle(1));
-    itinerary.awaits({});
-    ASSERT_TRUE(itinerary.hurry({}));
+    itinerary.set_awaited({});
+    ASSERT_TRUE(itinerary.decide_now({}));
     const auto plan = itinerary.step({});
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->vacant_of_all, 3);
@@ -170,12 +170,12 @@ TEST_F(StreamItineraryTest, a_step_waits_for_those_of_its_records_that_another_r
   const auto records = std::make_shared<BroughtRecords>();
   itinerary_->set_records(records);
   ASSERT_TRUE(wait_known(*stream_, 40));
-  EXPECT_FALSE(itinerary_->known({}));
+  EXPECT_FALSE(itinerary_->request_step({}));
   EXPECT_EQ(itinerary_->awaited(), "a record of rank 1");
   EXPECT_EQ(records->brought.size(), 16u) << "this rank's two of each of eight steps";
   records->there = 4;
-  EXPECT_TRUE(itinerary_->known({}));
-  EXPECT_FALSE(itinerary_->known({0, 4, 1}));
+  EXPECT_TRUE(itinerary_->request_step({}));
+  EXPECT_FALSE(itinerary_->request_step({0, 4, 1}));
   EXPECT_EQ(records->brought.size(), 18u) << "each record is requested once";
 }
 

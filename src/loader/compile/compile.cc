@@ -182,8 +182,8 @@ class Compiler {
   // no longer exist.
   void forget_unnamed() {
     if (!std::exchange(fields_chosen_, false)) return;
-    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
-    if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->forgets_extras = true;
+    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->drops_extras = true;
+    if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->drops_extras = true;
   }
 
   // Whether the renaming had a pair for this name. The reduced step has only the pairs that are
@@ -272,7 +272,7 @@ class Compiler {
     }
     if (!cache || !input_.open_cache) chunks_->cached_after = chunks_->ops.size();
     chunks_->packed = PackedRows(inference_.schemas[i - 1]);
-    chunks_->place = identity_before(i, inference_.schemas[i - 1]);
+    chunks_->rows_identity = identity_before(i, inference_.schemas[i - 1]);
     if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_chunk_cache(*cache));
     return i;
   }
@@ -286,9 +286,9 @@ class Compiler {
     hasher.update_value(identity.high);
     hasher.update_value(identity.low);
     hasher.update(chunks_->caches_packed() ? "packed" : "columns");
-    chunks_->cache_place = hasher.digest();
+    chunks_->cache_identity = hasher.digest();
     const uint64_t least = fixed_bytes(cached) * static_cast<uint64_t>(chunks_->source->fewest_rows());
-    FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_place, least));
+    FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_identity, least));
     return {};
   }
 

@@ -36,7 +36,7 @@ uint64_t saturating_sub(uint64_t bytes, uint64_t taken) { return bytes - std::mi
 
 // Advises settings that would fit into `bytes`.
 std::string suggest_settings(const std::vector<uint64_t>& chunks, RunShape smaller, uint64_t bytes) {
-  const auto fits = [&] { return together(chunks, smaller.chunks_mixed()) <= bytes; };
+  const auto fits = [&] { return sum_of_largest(chunks, smaller.chunks_mixed()) <= bytes; };
   for (; smaller.block > 1; --smaller.block) {
     if (fits()) return fmt::format("shuffle with block={} or less", smaller.block);
   }
@@ -84,13 +84,13 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
   const uint64_t needed = needs.sum().value();
   const uint64_t busy = (threads - 1) * needs.working.value() + memory.window + kSlack;
   // Each replayed row may come from a different row group.
-  const uint64_t second = together(needs.chunks, 2 * shape.chunks_mixed() + shape.replayed_rows).value() - mixed;
+  const uint64_t second = sum_of_largest(needs.chunks, 2 * shape.chunks_mixed() + shape.replayed_rows).value() - mixed;
   const uint64_t wanted = needed + busy + std::min(second, saturating_sub(kModest, needed + busy));
   choose_share(input, wanted, /*floor=*/0, needed, memory.share);
   // Data fetched ahead must leave free the memory in which it is decoded ahead: stored bytes alone
   // would not keep consumers from waiting.
   const uint64_t beside = saturating_sub(memory.share.wanted, mixed + memory.window + needs.index.value());
-  memory.ahead = std::max(saturating_sub(beside, second + threads * together(needs.chunks, 1).value()), beside / 3);
+  memory.ahead = std::max(saturating_sub(beside, second + threads * sum_of_largest(needs.chunks, 1).value()), beside / 3);
   if (memory.share.wanted >= needed) return options;
   const uint64_t enough = memory.enough();
   return out_of_budget(

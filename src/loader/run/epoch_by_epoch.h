@@ -14,8 +14,8 @@ class EpochByEpoch final : public StepSource {
  public:
   explicit EpochByEpoch(std::shared_ptr<StepSource> steps) : steps_(std::move(steps)) {}
 
-  bool known(const Cursor& at) override { return at.epoch == epoch_; }
-  void awaits(const Cursor& at) override { epoch_ = at.epoch; }
+  bool request_step(const Cursor& at) override { return at.epoch == epoch_; }
+  void set_awaited(const Cursor& at) override { epoch_ = at.epoch; }
   std::optional<StepPlan> step(const Cursor& at) override { return steps_->step(at); }
 
   int64_t batch_size() const override { return steps_->batch_size(); }

@@ -137,7 +137,7 @@ std::optional<Identity> ReplayKeys::store_key(const BatchJob& batch, int64_t row
   return Identity(replay_key({job.id, batch.step().at.epoch}), /*lasts=*/false);
 }
 
-void ReplayKeys::made(const BatchJob& batch, int64_t row) const {
+void ReplayKeys::on_computed(const BatchJob& batch, int64_t row) const {
   if (batch.step().is_replayed(row)) rows_->note_made_again();
 }
 

@@ -81,7 +81,7 @@ class ReplayKeys final : public StageKeys {
   explicit ReplayKeys(std::shared_ptr<ReplayRows> rows) : rows_(std::move(rows)) {}
   std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
   std::optional<Identity> store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
-  void made(const BatchJob& batch, int64_t row) const override;
+  void on_computed(const BatchJob& batch, int64_t row) const override;
   uint64_t arrivals() const override { return rows_->puts(); }
 
  private:

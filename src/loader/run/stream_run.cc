@@ -341,7 +341,7 @@ Status StreamRun::before_batch(const Cursor&) { return decisions_ ? decisions_->
 // a state that was saved before its first batch. If the log does not answer, its reader asks again.
 void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   const auto arrived = [weak = std::weak_ptr(runner)] {
-    if (const std::shared_ptr<Runner> running = weak.lock()) running->look_again();
+    if (const std::shared_ptr<Runner> running = weak.lock()) running->notify_steps_changed();
   };
   if (exchange_) exchange_->on_arrival(arrived);
   if (reading_) reading_->on_arrival(arrived);

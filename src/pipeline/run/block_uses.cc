@@ -16,46 +16,47 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
   for (RowTask& task : batch.tasks) {
     core_.row_work.look_up(task, batch.job);
-    if (!task.bytes.in_cache()) use(batch, task);
+    if (!task.bytes.in_cache()) add_user(batch, task);
   }
 }
 
-// Finds the block of each row. With several lanes the rows of a block are not adjacent in the
-// batch.
+// Returns for each row the index of its block in WindowBatch::blocks, and adds the blocks there.
+// With several lanes the rows of a block are not adjacent in the batch.
 std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   const int64_t epoch = batch.job.step().at.epoch;
   constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t> in_lane, block_of_row;  // last block found in each lane; block of each row
-  BlocksByChunk of_old;
+  std::vector<uint32_t> last_in_lane, block_of_row;
+  BlocksByChunk replayed_blocks;
   block_of_row.reserve(batch.job.rows().size());
   int64_t lanes = 1;
   const StepPlan& step = batch.job.step();
   for (size_t number = 0; number < step.rows.size(); ++number) {
     if (!step.replayed.empty() && step.is_replayed(static_cast<int64_t>(number))) {
-      block_of_row.push_back(block_of_replayed(batch, batch.job.rows()[number].id, of_old));
+      block_of_row.push_back(block_of_replayed(batch, batch.job.rows()[number].id, replayed_blocks));
       continue;
     }
     const int64_t position = step.rows[number].position;
     const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
-    uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
+    uint32_t known = lane < last_in_lane.size() ? last_in_lane[lane] : kNone;
     if (known == kNone || position < batch.blocks[known]->range.first ||
         position > batch.blocks[known]->last_position()) {
       const ChunkBlockPtr block = chunks_->table().block_at(epoch, position);
       lanes = block->range.step;
-      in_lane.resize(static_cast<size_t>(lanes), kNone);
+      last_in_lane.resize(static_cast<size_t>(lanes), kNone);
       auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
       if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
       // The lane has moved on within the batch, so its older block is not needed until the end.
-      batch.straddles |= known != kNone;
+      batch.crosses_blocks |= known != kNone;
       known = static_cast<uint32_t>(at - batch.blocks.begin());
-      in_lane[static_cast<size_t>(position % lanes)] = known;
+      last_in_lane[static_cast<size_t>(position % lanes)] = known;
     }
     block_of_row.push_back(known);
   }
   return block_of_row;
 }
 
-// Each chunk has a block of its own, so that it can be freed while other chunks are still awaited.
+// Returns the index of the block of a replayed sample. Each of their chunks has a block of its own,
+// so that it can be freed while other chunks are still awaited.
 uint32_t BlockUses::block_of_replayed(WindowBatch& batch, int64_t id, BlocksByChunk& known) const {
   const int64_t chunk = chunks_->table().chunk_of(id);
   const auto [at, is_new] = known.try_emplace(chunk, static_cast<uint32_t>(batch.blocks.size()));
@@ -63,6 +64,7 @@ uint32_t BlockUses::block_of_replayed(WindowBatch& batch, int64_t id, BlocksByCh
   return at->second;
 }
 
+// Divides rows that are gathered from chunks into tasks of one block each.
 void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const {
   std::vector<uint32_t> rows(block_of_row.size());
   std::iota(rows.begin(), rows.end(), 0u);
@@ -83,16 +85,18 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
   }
 }
 
-void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::add_user(const WindowBatch& batch, RowTask& task) const {
   if (chunks_ == nullptr) return;
   unpin(batch, task);
-  if (!std::exchange(task.uses, true)) chunks_->table().add_user(batch.block_of(task));
+  if (task.block_use == BlockUse::kUser) return;
+  chunks_->table().add_user(batch.block_of(task));
+  task.block_use = BlockUse::kUser;
 }
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
   if (chunks_ == nullptr || task.bytes.in_cache()) return;
-  use(batch, task);
-  task.pins = task.reads_block = true;
+  add_user(batch, task);
+  task.block_use = BlockUse::kReading;
   for (const auto& chunk : batch.block_of(task)->chunks) {
     ++chunk->pins;
     ++chunk->readers;
@@ -100,24 +104,27 @@ void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
 }
 
 void BlockUses::done_reading(const WindowBatch& batch, RowTask& task) {
-  if (!std::exchange(task.reads_block, false)) return;
+  if (task.block_use != BlockUse::kReading) return;
+  task.block_use = BlockUse::kPinned;
   for (const auto& chunk : batch.block_of(task)->chunks) --chunk->readers;
 }
 
 void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {
-  if (!std::exchange(task.pins, false)) return;
+  done_reading(batch, task);
+  if (task.block_use != BlockUse::kPinned) return;
+  task.block_use = BlockUse::kUser;
   for (const auto& chunk : batch.block_of(task)->chunks) --chunk->pins;
 }
 
-void BlockUses::leave(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::release(const WindowBatch& batch, RowTask& task) const {
   unpin(batch, task);
-  if (std::exchange(task.uses, false)) chunks_->remove_user(batch.block_of(task));
+  if (std::exchange(task.block_use, BlockUse::kNone) == BlockUse::kUser) chunks_->remove_user(batch.block_of(task));
 }
 
-void BlockUses::leave_all(WindowBatch& batch) const {
+void BlockUses::release_all(WindowBatch& batch) const {
   if (chunks_ == nullptr) return;
   for (RowTask& task : batch.tasks) {
-    if (!task.is<RowTask::Running>()) leave(batch, task);
+    if (!task.is<RowTask::Running>()) release(batch, task);
   }
 }
 
@@ -125,31 +132,31 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
   const ChunkBlockPtr wider = chunks_->table().widened(*batch.block_of(task), ids);
   // Added before the narrower block is released, so that shared chunks stay.
   chunks_->table().add_user(wider);
-  leave(batch, task);
+  release(batch, task);
   task.wider = wider;
-  task.uses = true;
+  task.block_use = BlockUse::kUser;
 }
 
-// Only chunks that nothing was begun for are given up. Reads in flight are used.
-void BlockUses::look_again(WindowBatch& batch) const {
+// Only chunks that are Waiting are given up. Reads in flight are used.
+void BlockUses::retry_lookups(WindowBatch& batch) const {
   const StepPlan& step = batch.job.step();
   if (core_.plan->keyed.empty() || step.replayed.empty()) return;
   // Read before the look-ups, so that entries that arrive meanwhile are found next time.
-  if (const uint64_t arrivals = core_.row_work.arrivals(); std::exchange(batch.looked_again_at, arrivals) == arrivals)
+  if (const uint64_t arrivals = core_.row_work.arrivals(); std::exchange(batch.last_retry_at, arrivals) == arrivals)
     return;
   for (size_t i = step.replayed_at; i < step.replayed_at + step.replayed.size(); ++i) {
     RowTask& task = batch.tasks[i];  // one task for each row
-    if (!task.is<RowTask::Waiting>() || !task.uses || task.bytes.in_cache()) continue;
+    if (!task.is<RowTask::Waiting>() || task.block_use == BlockUse::kNone || task.bytes.in_cache()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
-    if (!core_.row_work.look_again(task, batch.job)) continue;
+    if (!core_.row_work.retry_lookup(task, batch.job)) continue;
     task.bytes.looked_up = true;
-    leave(batch, task);
+    release(batch, task);
   }
 }
 
-void BlockUses::forget_wider(const WindowBatch& batch, RowTask& task) const {
+void BlockUses::undo_widen(const WindowBatch& batch, RowTask& task) const {
   if (!task.wider) return;
-  leave(batch, task);
+  release(batch, task);
   task.wider.reset();
 }
 

@@ -22,26 +22,26 @@ class BlockUses {
   /// Divides a new batch into tasks so that each has rows of one block, and uses these blocks.
   void plan(WindowBatch& batch) const;
   /// Makes the task a user of its block, without a pin.
-  void use(const WindowBatch& batch, RowTask& task) const;
+  void add_user(const WindowBatch& batch, RowTask& task) const;
   /// Pins the task's block before the task is posted to a compute thread.
   void pin(const WindowBatch& batch, RowTask& task) const;
   /// Called when the compute thread is done. The pin remains, since the batch may refer to the
   /// chunks.
   static void done_reading(const WindowBatch& batch, RowTask& task);
   /// Ends the task's use of its block and its pin.
-  void leave(const WindowBatch& batch, RowTask& task) const;
-  /// Calls leave() for all tasks that are not Running.
-  void leave_all(WindowBatch& batch) const;
+  void release(const WindowBatch& batch, RowTask& task) const;
+  /// Calls release() for all tasks that are not Running.
+  void release_all(WindowBatch& batch) const;
   /// Adds the chunks of rows `ids` to the task's block, for replacements from other chunks.
   void widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const;
   /// Undoes widen().
-  void forget_wider(const WindowBatch& batch, RowTask& task) const;
+  void undo_widen(const WindowBatch& batch, RowTask& task) const;
   /// Looks up again the replayed samples whose chunks have not been requested yet. If an entry has
   /// arrived since, the task does not need its chunk any more.
-  void look_again(WindowBatch& batch) const;
+  void retry_lookups(WindowBatch& batch) const;
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
   /// `bytes.entry` meanwhile, so the state is checked first.
-  bool waits(const WindowBatch& batch, const RowTask& task) const {
+  bool awaits_block(const WindowBatch& batch, const RowTask& task) const {
     return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.in_cache() &&
            !batch.block_of(task)->ready();
   }

@@ -33,7 +33,7 @@ TEST(BlockUses, each_row_of_a_batch_is_in_one_task_whose_block_has_it) {
         const RowPlacement at = batch->placement(task);
         for (int64_t i = task.begin; i < task.end; ++i) {
           EXPECT_TRUE(rows.insert(at.row(i)).second);
-          EXPECT_TRUE(at.block->holds(batch->job.rows()[static_cast<size_t>(at.row(i))].id));
+          EXPECT_TRUE(at.block->has_row(batch->job.rows()[static_cast<size_t>(at.row(i))].id));
         }
       }
       EXPECT_EQ(static_cast<int64_t>(rows.size()), batch->size());
@@ -48,10 +48,10 @@ TEST(BlockUses, a_block_has_as_many_users_as_tasks_and_none_when_they_have_left)
   int64_t users = 0;
   for (const ChunkBlockPtr& block : batch->blocks) users += block->users;
   EXPECT_EQ(users, static_cast<int64_t>(batch->tasks.size()));
-  parts.uses.use(*batch, batch->tasks[0]);
+  parts.uses.add_user(*batch, batch->tasks[0]);
   parts.uses.pin(*batch, batch->tasks[0]);
   EXPECT_EQ(batch->block_of(batch->tasks[0])->chunks.front()->pins, 1);
-  parts.uses.leave_all(*batch);
+  parts.uses.release_all(*batch);
   for (const ChunkBlockPtr& block : batch->blocks) {
     EXPECT_EQ(block->users, 0);
     for (const auto& chunk : block->chunks) EXPECT_EQ(chunk->pins, 0);
@@ -62,10 +62,10 @@ TEST(BlockUses, a_task_that_runs_keeps_its_block) {
   ChunkRig rig;
   Parts parts = parts_of(rig, 4);
   const WindowBatchPtr batch = parts.begin();
-  batch->tasks[0].at = RowTask::Running{};
-  parts.uses.leave_all(*batch);
-  EXPECT_TRUE(batch->tasks[0].uses);
-  EXPECT_FALSE(batch->tasks[1].uses);
+  batch->tasks[0].state = RowTask::Running{};
+  parts.uses.release_all(*batch);
+  EXPECT_EQ(batch->tasks[0].block_use, BlockUse::kUser);
+  EXPECT_EQ(batch->tasks[1].block_use, BlockUse::kNone);
 }
 
 TEST(BlockUses, replacements_from_elsewhere_widen_a_block_until_that_is_forgotten) {
@@ -76,14 +76,14 @@ TEST(BlockUses, replacements_from_elsewhere_widen_a_block_until_that_is_forgotte
   RowTask& task = batch->tasks[0];
   const ChunkBlockPtr own = batch->block_of(task);
   int64_t elsewhere = 0;
-  while (own->holds(elsewhere)) ++elsewhere;
+  while (own->has_row(elsewhere)) ++elsewhere;
   const int64_t users = own->users;
   parts.uses.widen(*batch, task, {elsewhere});
-  EXPECT_TRUE(batch->block_of(task)->holds(elsewhere));
-  EXPECT_TRUE(batch->block_of(task)->has(*own->chunks.front())) << "beside its own";
+  EXPECT_TRUE(batch->block_of(task)->has_row(elsewhere));
+  EXPECT_TRUE(batch->block_of(task)->has_chunk(*own->chunks.front())) << "beside its own";
   EXPECT_EQ(own->users, users - 1);
-  EXPECT_TRUE(parts.uses.waits(*batch, task));
-  parts.uses.forget_wider(*batch, task);
+  EXPECT_TRUE(parts.uses.awaits_block(*batch, task));
+  parts.uses.undo_widen(*batch, task);
   EXPECT_EQ(batch->block_of(task), own);
 }
 

@@ -25,11 +25,11 @@ Chunks::Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::functio
       is_due_(std::move(is_due)), table_(core.steps->order(), begins_of(*plan_.source)),
       decoded_(static_cast<size_t>(plan_.source->chunks())) {}
 
-bool Chunks::move_on(const ChunkBlock& block, const Asker& asker, Actions& actions) {
+bool Chunks::advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions) {
   for (const auto& chunk : block.chunks) {
     Step step = Step::kMoved;
-    if (chunk->is<Chunk::Waiting>() || chunk->is<Chunk::Reading>()) step = start(chunk, asker, actions);
-    if (chunk->is<Chunk::Read>()) step = decode(chunk, asker, actions);
+    if (chunk->is<Chunk::Waiting>() || chunk->is<Chunk::Reading>()) step = start(chunk, request, actions);
+    if (chunk->is<Chunk::Read>()) step = decode(chunk, request, actions);
     if (step == Step::kNoBytes) return false;
   }
   return true;
@@ -38,7 +38,7 @@ bool Chunks::move_on(const ChunkBlock& block, const Asker& asker, Actions& actio
 void Chunks::close_before(const Cursor& place) {
   ChunkTable::Freed freed;
   table_.close_before(place.epoch, place.position);
-  table_.sweep(freed);
+  table_.remove_unused(freed);
   drop_freed(freed);
 }
 
@@ -58,24 +58,24 @@ void Chunks::clear() {
 // request slot between two reads can.
 void Chunks::drop_others(const ChunkBlock* needed) {
   for (const auto& [number, chunk] : table_.chunks()) {
-    if (chunk->pins > 0 || (needed != nullptr && needed->has(*chunk))) continue;
-    const auto* const reading = std::get_if<Chunk::Reading>(&chunk->at);
+    if (chunk->pins > 0 || (needed != nullptr && needed->has_chunk(*chunk))) continue;
+    const auto* const reading = std::get_if<Chunk::Reading>(&chunk->state);
     const bool waits = reading != nullptr && reading->in_flight == 0;
     if (waits || chunk->is<Chunk::Read>() || chunk->is<Chunk::Ready>()) drop(*chunk);
   }
 }
 
 bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
-  std::vector<Chunk*> away;
+  std::vector<Chunk*> failed;
   for (const ChunkBlockPtr& block : blocks)
     for (const auto& chunk : block->chunks)
-      if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
+      if (chunk->status().code() == Code::kUnavailable) failed.push_back(chunk.get());
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
-  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
-  // Failed chunks have no rows, so a task that pins one does not use its memory. `away` may contain
-  // a chunk twice; only the first reset has an effect.
-  for (Chunk* chunk : away)
+  if (std::ranges::any_of(failed, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
+  // Failed chunks have no rows, so a task that pins one does not use its memory. `failed` may
+  // contain a chunk twice; only the first reset has an effect.
+  for (Chunk* chunk : failed)
     if (chunk->is<Chunk::Failed>()) drop(*chunk);
   return true;
 }
@@ -85,23 +85,23 @@ void Chunks::drop_freed(const ChunkTable::Freed& freed) {
 }
 
 void Chunks::drop(Chunk& chunk) {
-  if (auto* running = std::get_if<Chunk::Running>(&chunk.at))
-    running->given_up = true;  // its memory is released when the compute thread is done
+  if (auto* running = std::get_if<Chunk::Running>(&chunk.state))
+    running->discard_result = true;  // its memory is released when the compute thread is done
   else
     chunk.become(Chunk::Waiting{});
 }
 
 const Chunk& Chunks::first_missing(const ChunkBlock& block) {
-  return **std::find_if(block.chunks.begin(), block.chunks.end(), [](const auto& one) { return !one->ended(); });
+  return **std::find_if(block.chunks.begin(), block.chunks.end(), [](const auto& one) { return !one->is_done(); });
 }
 
 Awaited Chunks::what_is_awaited(const ChunkBlock& block) {
   const Chunk& chunk = first_missing(block);
-  if (chunk.awaits) return Awaited::kCompute;  // another run makes it
-  if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.at))
+  if (chunk.awaits_other_run) return Awaited::kCompute;  // another run makes it
+  if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.state))
     return reading->in_flight == 0 && !has_slot(chunk.bytes) ? Awaited::kSlot : Awaited::kStorage;
   if (chunk.is<Chunk::Read>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
-  if (const auto* running = std::get_if<Chunk::Running>(&chunk.at))
+  if (const auto* running = std::get_if<Chunk::Running>(&chunk.state))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   return has_slot(chunk.bytes) ? Awaited::kMemory : Awaited::kSlot;
 }
@@ -110,67 +110,68 @@ std::string Chunks::name_of_missing(const ChunkBlock& block) const {
   return plan_.source->chunk_name(first_missing(block).number);
 }
 
-// Requests the stored bytes of the chunk.
-Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
+// Requests the stored bytes of a chunk that is Waiting or Reading.
+Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
   if (chunk->is<Chunk::Waiting>()) {
-    if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
-    const Step step = begin_fetching(*chunk, asker);
+    if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
+    const Step step = begin_fetching(*chunk, request);
     if (!chunk->is<Chunk::Reading>()) return step;
   }
   return send(chunk, about_chunk(static_cast<size_t>(chunk->number)), actions);
 }
 
 // Makes the chunk Reading if reads have to be sent, and Read or Ready otherwise.
-Step Chunks::begin_fetching(Chunk& chunk, const Asker& asker) {
+Step Chunks::begin_fetching(Chunk& chunk, const BlockRequest& request) {
   // One chunk may always be fetched ahead. Otherwise a chunk larger than `ahead_bytes` never would.
   const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
   // kNoSlot and not kNoBytes, so that other chunks of the block that are fetched already may go on.
-  if (asker.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
+  if (request.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
   StoredBytes& bytes = chunk.bytes;
   chunk_work_.look_up(chunk.number, bytes);
   if (bytes.is_hit() && plan_.caches_packed()) {
     chunk.become(Chunk::Ready{std::move(bytes.entry->columns)});
   } else if (bytes.pieces.empty() || core_.fetcher.queue(*bytes.store).try_now()) {
-    chunk.at = Chunk::Read{};
+    chunk.state = Chunk::Read{};
   } else {
     if (!has_slot(bytes)) return Step::kNoSlot;
-    std::optional<Claim> claimed = claim(Use::kFetched, bytes.size(), asker);
+    std::optional<Claim> claimed = claim(Use::kFetched, bytes.size(), request);
     if (!claimed) return Step::kNoBytes;
     begin_reading(chunk, std::move(*claimed));
   }
   return Step::kMoved;
 }
 
-Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
-  if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
+// Acquires memory for a chunk that is Read, and posts its decoding.
+Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
+  if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
   if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
-  const ChunkNeeds needs = chunk_work_.needs(chunk->number, chunk->bytes, chunk->needs);
+  const ChunkNeeds needs = chunk_work_.needs(chunk->number, chunk->bytes, chunk->working_needed);
   Chunk::Running running;
-  if (!get_memory(running, needs.together, asker)) return Step::kNoBytes;
-  std::optional<Claim> beside = claim(Use::kChunks, needs.apart, asker);
-  std::optional<Claim> thread = beside ? claim(Use::kWorking, needs.working, asker) : std::nullopt;
-  if (!thread) return Step::kNoBytes;
-  running.rows.merge(std::move(*beside));
-  running.working = std::move(*thread);
-  chunk->at = std::move(running);
+  if (!acquire_memory(running, needs.packed, request)) return Step::kNoBytes;
+  std::optional<Claim> unpacked = claim(Use::kChunks, needs.unpacked, request);
+  std::optional<Claim> working = unpacked ? claim(Use::kWorking, needs.working, request) : std::nullopt;
+  if (!working) return Step::kNoBytes;
+  running.rows.merge(std::move(*unpacked));
+  running.working = std::move(*working);
+  chunk->state = std::move(running);
   ++decoding_;
-  // `at_work` ends when the task is destroyed, and no lock is held then.
-  core_.post(actions, asker.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
-             [this, chunk, at_work = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
+  // The task holds the right to make shared rows. It is destroyed without a lock.
+  core_.post(actions, request.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
+             [this, chunk, sharing_right = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
   return Step::kMoved;
 }
 
-// Checks whether another run has the chunk's rows or is making them. Returns nothing if this run
-// has to make the chunk, and otherwise the result of the step.
-std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker) {
-  if (chunk->awaits) return Step::kMoved;
-  if (!chunk->identity) chunk->identity.emplace(plan_.identity(chunk->number));
-  const std::optional<Hash128>& identity = *chunk->identity;
+// Uses the chunk's rows if another run has them, and waits for them if another run is making them.
+// Returns the result of this step, or nothing if this run has to make the chunk itself.
+std::optional<Step> Chunks::adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request) {
+  if (chunk->awaits_other_run) return Step::kMoved;
+  if (!chunk->sharing_key) chunk->sharing_key.emplace(plan_.sharing_key(chunk->number));
+  const std::optional<Hash128>& identity = *chunk->sharing_key;
   if (!identity) return std::nullopt;
   if (SharedChunks::Rows rows = shared_->find(*identity)) {
     // Every run that holds the rows claims their bytes, since each may be the last one that holds
     // them.
-    std::optional<Claim> bytes = claim(Use::kChunks, retained_bytes(*rows, Buffer()), asker);
+    std::optional<Claim> bytes = claim(Use::kChunks, retained_bytes(*rows, Buffer()), request);
     if (!bytes) return Step::kNoBytes;
     // Work of this run on the chunk is dropped, and the answers of its reads in flight are ignored.
     chunk->become(Chunk::Ready{std::move(rows), std::move(*bytes)});
@@ -178,38 +179,38 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
   }
   // The notification comes on a thread of the other run, so the work continues on a thread of this
   // one.
-  chunk->awaits = shared_->subscribe(*identity, [this, weak = core_.weakly_alive(), chunk] {
+  chunk->awaits_other_run = shared_->subscribe(*identity, [this, weak = core_.weakly_alive(), chunk] {
     const std::shared_ptr<void> alive = weak.lock();
     if (!alive) return;
     const RunCore::Lock lock(core_.mutex);
-    chunk->awaits = false;
+    chunk->awaits_other_run = false;
     if (!core_.closed) core_.act_on_a_thread();
   });
-  return chunk->awaits ? std::optional(Step::kMoved) : std::nullopt;
+  return chunk->awaits_other_run ? std::optional(Step::kMoved) : std::nullopt;
 }
 
 std::shared_ptr<void> Chunks::on_send(Element& element) {
   const auto& chunk = static_cast<Chunk&>(element);
-  return chunk.identity && *chunk.identity ? shared_->begin(**chunk.identity) : nullptr;
+  return chunk.sharing_key && *chunk.sharing_key ? shared_->begin(**chunk.sharing_key) : nullptr;
 }
 
-std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const Asker& asker) const {
-  if (asker.ahead && !core_.memory.leaves_room(bytes)) return std::nullopt;
-  return core_.memory.take(use, bytes, asker.ahead ? nullptr : asker.others);
+std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const BlockRequest& request) const {
+  if (request.ahead && !core_.memory.leaves_room(bytes)) return std::nullopt;
+  return core_.memory.take(use, bytes, request.ahead ? nullptr : request.others);
 }
 
 // Acquires memory for packed rows, or for a cache entry.
-bool Chunks::get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const {
+bool Chunks::acquire_memory(Chunk::Running& running, uint64_t bytes, const BlockRequest& request) const {
   BufferPool& pool = core_.memory.chunks();
   while (bytes > 0 && !running.memory.owner()) {
     // Frees idle buffers of other sizes, which would otherwise stay until memory is lacking.
-    if (asker.ahead && !core_.memory.leaves_room(bytes) && !pool.has_idle(bytes) &&
+    if (request.ahead && !core_.memory.leaves_room(bytes) && !pool.has_idle(bytes) &&
         !(pool.trim() && core_.memory.leaves_room(bytes)))
       return false;
     if (std::optional<BufferPool::Acquired> lent = pool.acquire(bytes)) {
       running.memory = std::move(lent->buffer);
       running.rows = std::move(lent->claim);
-    } else if (asker.others == nullptr || !asker.others->reclaim(bytes)) {
+    } else if (request.others == nullptr || !request.others->reclaim(bytes)) {
       return false;
     }
   }

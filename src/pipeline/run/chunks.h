@@ -18,24 +18,26 @@
 namespace forebay {
 
 /// The chunks (row groups, record batches) of a run. It fetches and decodes them, holds them as
-/// long as a block with them is open or used, and shares them with other runs that read the same.
-/// It knows no batches and no tasks. The window owns it; the run's lock guards it.
+/// long as a block with them is open or used, and shares their rows with other runs that read the
+/// same data. It knows no batches and no tasks. The window owns it and calls advance(); results
+/// return on threads of stores and compute threads, which take the run's lock. That lock guards it.
 class Chunks final : private ElementReads {
  public:
-  /// Describes for whom a block is requested.
-  struct Asker {
+  /// Priority of a block, and the memory that it may use.
+  struct BlockRequest {
     uint64_t order = 0;                 ///< order on the compute threads
-    bool ahead = false;                 ///< for later batches; memory that the window needs is not taken
+    bool ahead = false;                 ///< for later batches: memory that the window needs is left free
     MemoryReclaimer* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
   };
 
-  /// Only for plans with chunks. `is_due` tells whether the batch delivered next needs a chunk.
+  /// Only for plans with chunks. `is_due` returns whether the batch that is delivered next needs
+  /// the chunk.
   Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due);
 
   ChunkTable& table() { return table_; }
   /// Starts the next step of each chunk of the block, as far as resources allow. Returns false if
   /// memory is lacking; younger elements must not take any then.
-  bool move_on(const ChunkBlock& block, const Asker& asker, Actions& actions);
+  bool advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions);
   /// No row before this place will be planned. Frees the chunks that nobody needs any more.
   void close_before(const Cursor& place);
   /// Removes one user of the block. Frees the chunks that nobody needs any more.
@@ -58,12 +60,12 @@ class Chunks final : private ElementReads {
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 
  private:
-  Step start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
-  Step begin_fetching(Chunk& chunk, const Asker& asker);
-  Step decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
-  std::optional<Step> others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker);
-  std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
-  bool get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const;
+  Step start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  Step begin_fetching(Chunk& chunk, const BlockRequest& request);
+  Step decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  std::optional<Step> adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request);
+  std::optional<Claim> claim(Use use, uint64_t bytes, const BlockRequest& request) const;
+  bool acquire_memory(Chunk::Running& running, uint64_t bytes, const BlockRequest& request) const;
   bool has_slot(const StoredBytes& bytes) {
     return bytes.store == nullptr || core_.fetcher.queue(*bytes.store).has_slot();
   }
@@ -78,7 +80,7 @@ class Chunks final : private ElementReads {
   }
   void work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory);
   void finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows);
-  void decoding_failed(Chunk& chunk, Status status, bool page_cache_miss);
+  void decoding_failed(Chunk& chunk, Status status);
   static void drop(Chunk& chunk);
   static void drop_freed(const ChunkTable::Freed& freed);
 
@@ -88,7 +90,7 @@ class Chunks final : private ElementReads {
   const std::function<bool(const Chunk&)> is_due_;
   ChunkTable table_;
   std::vector<uint32_t> decoded_;
-  int decoding_ = 0;  // chunks in the state Running
+  int decoding_ = 0;  // number of chunks that are Running
 };
 
 }  // namespace forebay

@@ -9,29 +9,32 @@ namespace forebay {
 void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
   const uint64_t own = core_.options.memory.per_thread;
   RunCore::Lock lock(core_.mutex);
-  auto& running = std::get<Chunk::Running>(chunk->at);
-  const bool wanted = !core_.closed && !running.given_up;
+  auto& running = std::get<Chunk::Running>(chunk->state);
+  const bool wanted = !core_.closed && !running.discard_result;
   const uint64_t granted = running.working.bytes();
-  const bool unread = chunk->bytes.unread();
+  const bool unread = chunk->bytes.needs_read();
   running.begun = true;
-  core_.settled();
+  core_.on_state_changed();
   lock.unlock();
   ChunkWork::Made made{cancelled("not wanted any more")};
   if (wanted) {
     memory.begin_task(own + granted, own);
     made = chunk_work_.make(chunk->number, chunk->bytes, running.memory, memory);
   }
-  const Turn turn(core_);
-  core_.ended();
+  const AdvancingLock advancing(core_);
+  core_.on_task_ended();
   --decoding_;
   running.working.give_back();
   if (unread && wanted) core_.fetcher.queue(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
-  if (running.given_up || core_.closed) {
+  if (running.discard_result || core_.closed) {
     chunk->become(Chunk::Waiting{});
   } else if (made.rows.ok()) {
     finish(*chunk, running, std::move(*made.rows));
+  } else if (made.page_cache_miss) {
+    chunk->working_needed = 0;
+    chunk->become(Chunk::Waiting{});
   } else {
-    decoding_failed(*chunk, made.rows.status(), made.page_cache_miss);
+    decoding_failed(*chunk, made.rows.status());
   }
 }
 
@@ -46,24 +49,23 @@ void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const
   } else {
     claim.shrink_to(bytes);
   }
-  chunk.needs = 0;
-  if (*chunk.identity) shared_->offer(**chunk.identity, rows);
-  chunk.at = Chunk::Ready{std::move(rows), std::move(claim)};
+  chunk.working_needed = 0;
+  if (*chunk.sharing_key) shared_->offer(**chunk.sharing_key, rows);
+  chunk.state = Chunk::Ready{std::move(rows), std::move(claim)};
 }
 
-// The chunk starts again if its bytes were not in the page cache or its cache entry was damaged. It
-// is decoded again from the same bytes if it needs more memory than last time. Otherwise all of its
-// rows are bad.
-void Chunks::decoding_failed(Chunk& chunk, Status status, bool page_cache_miss) {
+// The chunk starts again if its cache entry was damaged. It is decoded again from the same bytes if
+// it needs more memory than last time. Otherwise all of its rows are bad.
+void Chunks::decoding_failed(Chunk& chunk, Status status) {
   const uint64_t own = core_.options.memory.per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
   const bool damaged_entry = chunk.bytes.in_cache() && status.code() == Code::kCorrupt;
-  const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.needs < beyond;
-  chunk.needs = lacks_memory ? beyond : 0;
-  if (page_cache_miss || damaged_entry)
+  const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.working_needed < beyond;
+  chunk.working_needed = lacks_memory ? beyond : 0;
+  if (damaged_entry)
     chunk.become(Chunk::Waiting{});
   else if (lacks_memory)
-    chunk.at = Chunk::Read{};
+    chunk.state = Chunk::Read{};
   else
     chunk.become(Chunk::Failed{std::move(status)});
 }

@@ -17,7 +17,8 @@ class ElementReads::InFlight final : public Flight {
            Claim bytes)
       : Flight(queue, std::move(request), std::move(bytes)), alive_(reads.core_.alive()), reads_(reads),
         held_(reads.on_send(*of)), element(std::move(of)), about(number),
-        ticket(std::get<Element::Reading>(element->at).ticket), piece(std::get<Element::Reading>(element->at).sent) {}
+        ticket(std::get<Element::Reading>(element->state).ticket),
+        piece(std::get<Element::Reading>(element->state).sent) {}
 
   const std::shared_ptr<Element> element;
   const uint64_t about, ticket;
@@ -31,11 +32,11 @@ class ElementReads::InFlight final : public Flight {
 
 void ElementReads::begin_reading(Element& element, Claim claim) {
   element.bytes.claim = std::move(claim);
-  element.at = Element::Reading{next_ticket()};
+  element.state = Element::Reading{next_ticket()};
 }
 
 Step ElementReads::send(const std::shared_ptr<Element>& element, uint64_t about, Actions& actions) {
-  auto& reading = std::get<Element::Reading>(element->at);
+  auto& reading = std::get<Element::Reading>(element->state);
   StoredBytes& bytes = element->bytes;
   StoreQueue& queue = core_.fetcher.queue(*bytes.store);
   for (; reading.sent < bytes.pieces.size(); ++reading.sent) {
@@ -54,10 +55,10 @@ Step ElementReads::send(const std::shared_ptr<Element>& element, uint64_t about,
 
 void ElementReads::on_landed(InFlight& flight, Result<Buffer> result) {
   if (const auto trace = core_.plan->trace->get()) trace_read(*trace, flight, flight.about, result.ok());
-  Turn turn(core_);
+  AdvancingLock advancing(core_);
   core_.fetcher.end(flight);
   Element& element = *flight.element;
-  auto* const reading = std::get_if<Element::Reading>(&element.at);
+  auto* const reading = std::get_if<Element::Reading>(&element.state);
   // The element was revoked since, and perhaps begun again, so this answer is stale.
   if (reading == nullptr || reading->ticket != flight.ticket) return flight.take_claim().give_back();
   --reading->in_flight;
@@ -70,9 +71,9 @@ void ElementReads::on_landed(InFlight& flight, Result<Buffer> result) {
   if (reading->in_flight > 0 || reading->sent < element.bytes.pieces.size()) return;
   Status failure = std::move(reading->failure);
   if (failure.code() == Code::kUnavailable && !is_due(element)) return revoke(element);
-  if (!failure.ok()) return on_error(element, std::move(failure), turn.actions);
+  if (!failure.ok()) return on_error(element, std::move(failure), advancing.actions);
   element.bytes.in_memory = true;
-  element.at = Element::Read{};
+  element.state = Element::Read{};
   on_arrival(element);
 }
 
@@ -83,7 +84,7 @@ bool ElementReads::take(Element& element, InFlight& flight, Result<Buffer> resul
   const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
   const bool lacks = size > claim.bytes() && (result.ok() || result.status().code() == Code::kOutOfBudget);
   if (lacks && (!result.ok() || !claim.try_grow(size - claim.bytes()))) {
-    element.found_bytes = size;
+    element.observed_bytes = size;
     return false;
   }
   if (result.ok()) {

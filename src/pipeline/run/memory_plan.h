@@ -11,10 +11,10 @@ namespace forebay {
 
 /// The memory of a run and its division. All numbers are bytes.
 struct MemoryPlan {
-  /// For everything between storage and the user: what the run asks of the process. `beside` is not
-  /// looked at, since the index and the accounts say it.
+  /// The run's share of the memory of the process, for everything between storage and the user.
+  /// `beside` is ignored, since RunMemory computes it from `index` and `accounts`.
   Memory::Demand share = {};
-  uint64_t window = 0;      ///< for the batches of the window; chunks of later ones leave so much free
+  uint64_t window = 0;      ///< for the batches of the window; chunks of later batches leave it free
   uint64_t ahead = 0;       ///< for reads ahead of the window
   uint64_t per_thread = 0;  ///< working memory that each compute thread keeps
   uint64_t index = 0;       ///< held by the index of the data set

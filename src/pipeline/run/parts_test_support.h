@@ -63,7 +63,7 @@ class StillRun : private Advancing {
  public:
   StillRun(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options)
       : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(steps), std::move(options)) {
-    core.serve(*this, alive_);
+    core.set_run(*this, alive_);
   }
   virtual ~StillRun() = default;
 

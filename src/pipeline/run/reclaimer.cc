@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "pipeline/run/lacking.h"
+#include "pipeline/run/memory_error.h"
 
 namespace forebay {
 
@@ -19,8 +19,8 @@ bool WindowReclaimer::reclaim(WindowBatch& batch, const RowTask* task, uint64_t 
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-// Revokes the youngest first until it is enough. Chunks are dropped only if nothing else can be
-// revoked.
+// Revokes elements younger than the task, the youngest first, until `bytes` are available. Chunks
+// are dropped only if nothing else can be revoked.
 void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const uint64_t before = core_.memory.used();
   for (size_t i = batches_.size(); i-- > 1;) {
@@ -29,7 +29,7 @@ void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t
   }
   for (size_t i = batch.tasks.size(); i-- > 0 && task != nullptr && &batch.tasks[i] != task;) {
     RowTask& other = batch.tasks[i];
-    if (!other.is<RowTask::Reading>() && !other.is<RowTask::Read>() && !other.is<RowTask::WithUser>()) continue;
+    if (!other.is<RowTask::Reading>() && !other.is<RowTask::Read>() && !other.is<RowTask::InUserCode>()) continue;
     revocation_.yield(batch, other);
     if (is_enough(bytes)) return;
   }
@@ -44,11 +44,12 @@ bool WindowReclaimer::is_enough(uint64_t bytes) const {
   return core_.memory.used() + bytes <= core_.memory.capacity();
 }
 
+// Raises the budget to the bytes that the task needs. If that is not possible, the batch fails.
 bool WindowReclaimer::raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const bool refused = core_.memory.system_refuses();
-  Status status = refused ? system_lacks_memory() : lacking(core_, batch, task, bytes);
+  Status status = refused ? system_lacks_memory() : insufficient_memory(core_, batch, task, bytes);
   if (status.bytes_needed() > core_.memory.capacity() && core_.memory.raise(status.bytes_needed())) return true;
-  batch.job.fatal = refused ? std::move(status) : with_enough(core_, std::move(status));
+  batch.job.fatal = refused ? std::move(status) : with_sufficient_bytes(core_, std::move(status));
   batch.complete = true;
   core_.changed.notify_all();
   return false;

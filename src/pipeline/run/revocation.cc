@@ -3,21 +3,21 @@
 namespace forebay {
 
 void Revocation::drop_bytes(RowTask& task) const {
-  core_.end(task.entry.making);
+  core_.end_flight(task.entry.flight);
   task.copied = Buffer();
-  task.give_back();
+  task.reset();
 }
 
 void Revocation::revoke(WindowBatch& batch, RowTask& task) const {
   drop_bytes(task);
-  uses_.use(batch, task);
+  uses_.add_user(batch, task);
   // A read in flight keeps its claim until it ends. Its answer is ignored.
-  batch.wait(task);
+  batch.make_waiting(task);
 }
 
 void Revocation::yield(WindowBatch& batch, RowTask& task) const {
-  if (!task.is<RowTask::Waiting>() && !task.is<RowTask::Awaiting>()) ++core_.reclaimed;
-  core_.calls.forget(batch.order(batch.index_of(task)));
+  if (!task.is<RowTask::Waiting>() && !task.is<RowTask::AwaitingEntry>()) ++core_.reclaimed;
+  core_.calls.abandon(batch.order(batch.index_of(task)));
   revoke(batch, task);
 }
 
@@ -28,23 +28,23 @@ void Revocation::revoke_batch(WindowBatch& batch) const {
     // Compute threads use the memory of Running tasks and of the assembly.
     if (batch.assembling == 0 && !task.is<RowTask::Running>()) yield(batch, task);
   }
-  settle(batch);
+  finish_revoking(batch);
 }
 
-void Revocation::settle(WindowBatch& batch) const {
-  if (!batch.revoking || batch.running > 0 || batch.assembling > 0) return;
+void Revocation::finish_revoking(WindowBatch& batch) const {
+  if (!batch.revoking || batch.summary.running() > 0 || batch.assembling > 0) return;
   for (RowTask& task : batch.tasks) {
-    uses_.forget_wider(batch, task);
+    uses_.undo_widen(batch, task);
     revoke(batch, task);
   }
   forget_replacements(batch);
-  batch.job.clear_values();
+  batch.job.reset_rows();
   batch.job.drop_slots();
   batch.made.reset();
-  batch.done = batch.first = 0;
-  batch.complete = batch.unread = false;
+  batch.summary.on_batch_revoked();
+  batch.complete = batch.retry_when_due = false;
   batch.revoking = false;
-  if (batch.dropped) uses_.leave_all(batch);
+  if (batch.dropped) uses_.release_all(batch);
 }
 
 void Revocation::forget_replacements(WindowBatch& batch) const {

@@ -7,7 +7,8 @@
 namespace forebay {
 
 /// Revokes tasks and batches: they release the memory that they hold and start again later. The
-/// window owns it; the run's lock guards it.
+/// reclaimer calls it for memory, and the window for seeks and errors. The window owns it; the
+/// run's lock guards it.
 class Revocation {
  public:
   Revocation(RunCore& core, const BlockUses& uses) : core_(core), uses_(uses) {}
@@ -19,10 +20,10 @@ class Revocation {
   /// Revokes a task in favour of an older one. A call of its user code that nobody has taken is
   /// abandoned.
   void yield(WindowBatch& batch, RowTask& task) const;
-  /// Revokes the batch. Tasks that are Running keep their memory until settle().
+  /// Revokes the batch. Tasks that are Running keep their memory until finish_revoking().
   void revoke_batch(WindowBatch& batch) const;
   /// Completes revoke_batch() once no compute thread works for the batch. Does nothing otherwise.
-  void settle(WindowBatch& batch) const;
+  void finish_revoking(WindowBatch& batch) const;
 
  private:
   void forget_replacements(WindowBatch& batch) const;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "pipeline/run/block_uses.h"
 #include "pipeline/run/element_reads.h"
@@ -12,8 +14,10 @@
 namespace forebay {
 
 /// Moves tasks through their states: a task waits for memory, its sample is fetched, and it runs on
-/// compute threads and in user code until its rows are written into the batch. The window owns it;
-/// the run's lock guards it.
+/// compute threads and in user code until its rows are written into the batch. The window decides
+/// which task moves next and calls start() and compute(); results return on threads of stores,
+/// compute threads and threads of user code, which take the run's lock. The window owns it; that
+/// lock guards it.
 class RowTasks final : private ElementReads {
  public:
   RowTasks(RunCore& core, const BlockUses& uses, const Revocation& revocation, const WindowReclaimer& reclaimer,
@@ -21,9 +25,14 @@ class RowTasks final : private ElementReads {
       : ElementReads(core, /*samples=*/1), uses_(uses), revocation_(revocation), reclaimer_(reclaimer),
         batches_(batches) {}
 
-  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs
-  /// no asynchronous read), WithUser, or Awaiting. `ahead`: it is only read, if it has to be.
-  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead = false);
+  enum class Start : uint8_t {
+    kFull,      ///< the task may use all resources of the run
+    kReadOnly,  ///< the task is only read, with the memory set aside for reading ahead
+  };
+  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs no
+  /// asynchronous read), InUserCode, or AwaitingEntry. With kReadOnly a task that needs no read
+  /// stays Waiting.
+  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how = Start::kFull);
   /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a
   /// flight depends on the resources of another loader, for which the oldest task must not wait.
   void recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const;
@@ -36,16 +45,17 @@ class RowTasks final : private ElementReads {
  private:
   class Call;
 
-  bool may_make(const WindowBatchPtr& batch, RowTask& task);
-  bool await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
-  bool make_without_right(const WindowBatchPtr& batch, RowTask& task) const;
+  bool claim_entry(const WindowBatchPtr& batch, RowTask& task);
+  bool await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
+  bool bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const;
   void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
   void pause_flight(RowTask& task) const;
   Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
-  void read(RowTask& task, Claim claim, bool at_hand, Actions& actions);
+  enum class ReadOn : uint8_t { kComputeThread, kStore };
+  void read(RowTask& task, Claim claim, ReadOn where, Actions& actions);
   void call_user(const WindowBatchPtr& batch, RowTask& task);
 
   static RowTask& task_of(Element& element) { return static_cast<RowTask&>(element); }
@@ -56,10 +66,10 @@ class RowTasks final : private ElementReads {
   void on_error(Element& element, Status status, Actions& actions) override;
   void on_answer(const Call& call, Status status, const Schema& schema, Record record);
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
-  void conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
-  void follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
-  void read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  bool hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const;
+  void process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
+  void apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
+  void read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  std::optional<uint64_t> charge_values(WindowBatch& batch, RowTask& task, Claim& grant) const;
   void finish(WindowBatch& batch, RowTask& task) const;
 
   const BlockUses& uses_;

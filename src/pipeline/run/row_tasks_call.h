@@ -37,7 +37,7 @@ class RowTasks::Call final : public PendingCall {
   const Record& record() const override { return input_.record; }
   void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
   void fail(Status status) override { answer(std::move(status), {}, {}); }
-  void forget() override { answered_ = true; }
+  void abandon() override { answered_ = true; }
 
  private:
   void answer(Status status, const Schema& schema, Record record) {

@@ -37,11 +37,11 @@ TEST(RowTasks, a_task_is_read_computed_and_done) {
   EXPECT_EQ(parts.advances, 1) << "what came back lets the run advance";
   EXPECT_EQ(parts.tasks.compute(batch, task, actions), Step::kMoved);
   EXPECT_TRUE(task.is<RowTask::Running>());
-  EXPECT_EQ(batch->running, 1u);
+  EXPECT_EQ(batch->summary.running(), 1u);
   parts.carry_out(actions);
   EXPECT_TRUE(task.is<RowTask::Ready>());
-  EXPECT_EQ(batch->done, 1u);
-  EXPECT_EQ(batch->running, 0u);
+  EXPECT_EQ(batch->summary.done(), 1u);
+  EXPECT_EQ(batch->summary.running(), 0u);
   EXPECT_EQ(parts.core.posted(), 0);
   EXPECT_EQ(parts.held(Use::kFetched), 0u) << "what was fetched is in the batch now";
 }
@@ -122,7 +122,7 @@ TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together
     const auto cache = std::make_shared<EmptyCache>();
     if (cached) rig.options.memory.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, 10'000, 10'000}};
     Parts parts = rig.parts();
-    parts.core.memory.note_last_step(4000);
+    parts.core.memory.record_assembly_bytes(4000);
     const WindowBatchPtr front = parts.begin(), later = parts.begin();
     Actions actions;
     for (RowTask& task : front->tasks) EXPECT_EQ(parts.tasks.start(front, task, actions), Step::kMoved);
@@ -148,7 +148,7 @@ TEST(RowTasks, what_an_operator_asks_for_is_granted_before_it_runs_again) {
   parts.tasks.compute(batch, task, actions);
   parts.carry_out(actions);
   ASSERT_TRUE(task.is<RowTask::Read>()) << "it has told what it needs";
-  EXPECT_EQ(task.needs, 5000u);
+  EXPECT_EQ(task.working_needed, 5000u);
   parts.tasks.compute(batch, task, actions);
   EXPECT_EQ(parts.held(Use::kWorking), 5000u);
   parts.carry_out(actions);

@@ -15,16 +15,16 @@ size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
 
 }  // namespace
 
-RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std::shared_ptr<StepSource> order,
-                 RunnerOptions with)
-    : plan(std::move(what)), steps(std::move(order)), options(std::move(with)),
+RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> run_plan, std::shared_ptr<StepSource> step_source,
+                 RunnerOptions run_options)
+    : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
       row_work(plan, steps, options.bad_sample),
       memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       store_queue(plan->store() != nullptr ? &fetcher.queue(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}
 
-void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
+void RunCore::set_run(Advancing& run, std::weak_ptr<void> alive) {
   run_ = &run;
   alive_ = std::move(alive);
 }
@@ -51,7 +51,7 @@ void RunCore::act(Lock& lock, Actions actions) {
     for (const auto& notify : begun.notifications) notify();
     begun = Actions();  // destroying actions may notify other runs, which take their own locks
   }
-  run_->settled();
+  run_->on_state_changed();
 }
 
 void RunCore::decide(Actions& actions) {
@@ -63,10 +63,10 @@ void RunCore::notify_later(SingleFlight::Callbacks callbacks) {
   std::ranges::move(callbacks, std::back_inserter(notifications_));
 }
 
-void RunCore::end(std::unique_ptr<SingleFlight::Flight>& making) {
-  if (!making) return;
-  notify_later(making->end());
-  making.reset();
+void RunCore::end_flight(std::unique_ptr<SingleFlight::Flight>& flight) {
+  if (!flight) return;
+  notify_later(flight->end());
+  flight.reset();
 }
 
 void RunCore::send_notifications(Lock& lock) {
@@ -75,22 +75,24 @@ void RunCore::send_notifications(Lock& lock) {
   for (const auto& notify : callbacks) notify();
 }
 
-void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
+void RunCore::act_on_a_thread(std::shared_ptr<void> destroyed_there) {
   ++posted_;
-  queue->post(0, on_a_thread(Work::kEngine, 0, [this, taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
-                taken_apart.reset();
-                const Turn turn(*this);
-                ended();
+  queue->post(0,
+              on_a_thread(Work::kEngine, 0, [this, destroyed_there = std::move(destroyed_there)](WorkMemory&) mutable {
+                destroyed_there.reset();
+                const AdvancingLock advancing(*this);
+                on_task_ended();
               }));
 }
 
 // The analysis does not follow a lock that is a member.
-Turn::Turn(RunCore& core) FOREBAY_NO_THREAD_SAFETY_ANALYSIS : core_(core), lock_(core.mutex, std::defer_lock) {
-  Spell::change(core.thread_time, Work::kEngine);  // waiting for the lock counts there, too
+AdvancingLock::AdvancingLock(RunCore& core) FOREBAY_NO_THREAD_SAFETY_ANALYSIS : core_(core),
+                                                                                lock_(core.mutex, std::defer_lock) {
+  WorkTimer::change(core.thread_time, Work::kEngine);  // waiting for the lock counts there, too
   lock_.lock();
 }
 
-Turn::~Turn() FOREBAY_NO_THREAD_SAFETY_ANALYSIS {
+AdvancingLock::~AdvancingLock() FOREBAY_NO_THREAD_SAFETY_ANALYSIS {
   core_.act(lock_, std::move(actions));
   if (core_.closed) core_.changed.notify_all();
 }

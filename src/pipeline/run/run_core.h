@@ -22,9 +22,12 @@
 
 namespace forebay {
 
-/// Result of trying to move an element on: it moved, or it lacks a thread or request slot, or
-/// memory.
-enum class Step : uint8_t { kMoved, kNoSlot, kNoBytes };
+/// Result of trying to move an element on.
+enum class Step : uint8_t {
+  kMoved,
+  kNoSlot,  ///< it lacks a compute thread or a request slot; others that need none may go on
+  kNoBytes  ///< it lacks memory; younger elements must not take any
+};
 
 /// Actions that are decided with the run's lock held and carried out without it.
 struct Actions {
@@ -39,14 +42,14 @@ struct Actions {
   bool empty() const { return posts.empty() && flights.empty() && notifications.empty(); }
 };
 
-/// The part of a run that decides what to do next. RunCore calls it with the run's lock held.
+/// Decides what a run does next; Window implements it. RunCore calls it with the run's lock held.
 class Advancing {
  public:
   /// Moves all elements on that can be moved. Called repeatedly until it decides on no further
   /// action.
   virtual void advance(Actions& actions) = 0;
   /// Called after state has changed, before the lock is released, to update waits and traces.
-  virtual void settled() {}
+  virtual void on_state_changed() {}
 
  protected:
   ~Advancing() = default;
@@ -54,16 +57,17 @@ class Advancing {
 
 /// The state that all parts of a run share: the plan, the resources, and the one mutex that guards
 /// the bookkeeping of all parts. Reading, decoding and user code run without the mutex. A thread
-/// that returns from there takes a Turn. The window owns it.
+/// that returns from there takes an AdvancingLock, so that the run decides what follows. The window
+/// owns it.
 class RunCore {
  public:
   using Lock = forebay::Lock;
 
   RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
           RunnerOptions options);
-  /// Must be called first. `run` decides the next actions; `alive` is held while anything is in
-  /// flight.
-  void serve(Advancing& run, std::weak_ptr<void> alive);
+  /// Must be called first. `run` decides the next actions; `alive` owns the run, and is held while
+  /// anything is in flight.
+  void set_run(Advancing& run, std::weak_ptr<void> alive);
 
   // Usable from any thread without the lock:
   const std::shared_ptr<const ExecutionPlan> plan;
@@ -92,13 +96,13 @@ class RunCore {
   /// Stores notifications. act() or send_notifications() sends them once the lock is released.
   void notify_later(SingleFlight::Callbacks callbacks);
   /// Ends the flight of a cache entry and notifies the tasks that wait for it.
-  void end(std::unique_ptr<SingleFlight::Flight>& making);
+  void end_flight(std::unique_ptr<SingleFlight::Flight>& flight);
   /// Sends the stored notifications, for callers that do not call act(). Releases the lock
   /// meanwhile.
   void send_notifications(Lock& lock) FOREBAY_REQUIRES(mutex);
 
-  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call ended(), with
-  /// the lock held. The run lives at least as long as the task.
+  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call on_task_ended(),
+  /// with the lock held. The run lives at least as long as the task.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
     post(actions, order, what, order, std::move(task));
@@ -109,7 +113,7 @@ class RunCore {
     ++posted_;
     actions.posts.push_back({order, on_a_thread(what, about, std::move(task))});
   }
-  void ended() { --posted_; }
+  void on_task_ended() { --posted_; }
   /// Posted tasks that have not ended.
   int posted() const { return posted_; }
   bool anything_running() const { return posted_ > 0 || fetcher.in_flight() > 0; }
@@ -126,17 +130,17 @@ class RunCore {
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
   void act(Lock& lock, Actions actions = {}) FOREBAY_REQUIRES(mutex);
-  /// Called with the lock held, by code whose changes let nothing advance.
-  void settled() { run_->settled(); }
+  /// Called with the lock held by code that changes states in a way that lets nothing advance.
+  void on_state_changed() { run_->on_state_changed(); }
   /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
-  /// another run. `taken_apart` is destroyed there.
-  void act_on_a_thread(std::shared_ptr<void> taken_apart = nullptr);
+  /// another run. `destroyed_there` is released on that thread.
+  void act_on_a_thread(std::shared_ptr<void> destroyed_there = nullptr);
 
  private:
   template <typename Task>
   Executor::Task on_a_thread(Work what, uint64_t about, Task task) {
     return [this, alive = alive(), what, about, task = std::move(task)](WorkMemory& of_thread) mutable {
-      const Spell spell(thread_time, what, plan->trace->get(), about);
+      const WorkTimer timer(thread_time, what, plan->trace->get(), about);
       task(of_thread);
     };
   }
@@ -149,13 +153,14 @@ class RunCore {
   int posted_ = 0;
 };
 
-/// Holds the lock of a run. Its destructor lets the run advance and carries out the actions.
-class FOREBAY_SCOPED_CAPABILITY Turn {
+/// Holds the lock of a run, for a thread that returns with a result. Its destructor lets the run
+/// advance, carries out the actions, and releases the lock.
+class FOREBAY_SCOPED_CAPABILITY AdvancingLock {
  public:
-  explicit Turn(RunCore& core) FOREBAY_ACQUIRE(core.mutex);
-  ~Turn() FOREBAY_RELEASE();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  explicit AdvancingLock(RunCore& core) FOREBAY_ACQUIRE(core.mutex);
+  ~AdvancingLock() FOREBAY_RELEASE();
+  AdvancingLock(const AdvancingLock&) = delete;
+  AdvancingLock& operator=(const AdvancingLock&) = delete;
 
   Actions actions;
 

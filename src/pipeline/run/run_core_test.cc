@@ -14,7 +14,7 @@ using namespace runner_test;
 
 /// Sends `wanted` reads, one at each step.
 struct Asking : private Advancing {
-  explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.serve(*this, alive); }
+  explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.set_run(*this, alive); }
   virtual ~Asking() = default;
   struct Read final : Flight {
     explicit Read(Asking& of) : Flight(*of.core.store_queue, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
@@ -23,7 +23,7 @@ struct Asking : private Advancing {
       EXPECT_TRUE(asking.core.mutex.try_lock()) << "stores are asked without the lock";
       asking.core.mutex.unlock();
       {
-        const Turn turn(asking.core);
+        const AdvancingLock advancing(asking.core);
         asking.core.fetcher.end(*this);
         ++asking.answered;
       }
@@ -47,7 +47,7 @@ TEST(RunCore, a_turn_ends_when_nothing_more_is_decided_and_does_not_nest) {
   Asking asking({});
   asking.wanted = 1000;  // of a store that answers before the call returns
   {
-    const Turn turn(asking.core);
+    const AdvancingLock advancing(asking.core);
   }
   EXPECT_EQ(asking.answered, 1000);
   EXPECT_EQ(asking.deepest, 1);
@@ -64,9 +64,9 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
         : Flight(queue, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
     void landed(Result<Buffer>) override {
       {
-        const Turn turn(other.core);
+        const AdvancingLock advancing(other.core);
       }
-      const Turn turn(core);
+      const AdvancingLock advancing(core);
       core.fetcher.end(*this);
     }
     Asking& other;
@@ -90,8 +90,8 @@ TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
   const auto task = [&](int number) {
     return [&, number](WorkMemory&) {
       if (number == 0) gone.wait();
-      const Turn turn(asking.core);
-      asking.core.ended();
+      const AdvancingLock advancing(asking.core);
+      asking.core.on_task_ended();
       ran.push_back(number);
     };
   };

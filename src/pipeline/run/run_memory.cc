@@ -52,14 +52,14 @@ bool RunMemory::leaves_room(uint64_t bytes) const {
   return taken + bytes <= now.capacity;
 }
 
-bool RunMemory::leaves_last_step(uint64_t bytes) const {
-  if (!has_entries_ || last_step_ == 0) return true;
+bool RunMemory::leaves_assembly_room(uint64_t bytes) const {
+  if (!has_entries_ || max_assembly_bytes_ == 0) return true;
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t entries = now.of(Use::kCaches) + now.reserved;
   // A batch does not fit next to the cache entries in any case. They are dropped for its assembly
   // whether or not others wait, so reading ahead at least saves time.
-  if (entries + 2 * last_step_ > now.capacity) return true;
-  return now.used - now.idle + now.reserved + bytes + last_step_ <= now.capacity;
+  if (entries + 2 * max_assembly_bytes_ > now.capacity) return true;
+  return now.used - now.idle + now.reserved + bytes + max_assembly_bytes_ <= now.capacity;
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {

@@ -26,7 +26,7 @@ class MemoryReclaimer {
 
 /// A run's share of the memory of the process: its budget in bytes, and the pools for the buffers
 /// of its batches and chunks. May be used from any thread. The run's lock guards raise(),
-/// set_aside_for_threads(), leave(), note_last_step() and leaves_last_step().
+/// set_aside_for_threads(), release_account(), record_assembly_bytes() and leaves_assembly_room().
 class RunMemory {
  public:
   /// `threads`: compute threads at the beginning. `idle_buffers`: number of batch buffers that may
@@ -58,14 +58,14 @@ class RunMemory {
   bool full() const;
   ByteBudget::Snapshot snapshot() const { return budget_->snapshot(); }
 
-  /// Whether the batches of the window still get all memory that they need after `bytes` are taken
-  /// for something that they do not need yet.
+  /// Whether the batches of the window still get all memory that they need after `bytes` are
+  /// claimed for later batches or chunks.
   bool leaves_room(uint64_t bytes) const;
-  /// Records the bytes that the assembly of a batch needed in addition to its rows.
-  void note_last_step(uint64_t bytes) { last_step_ = std::max(last_step_, bytes); }
+  /// Records the bytes that the assembly of a batch needs in addition to its rows.
+  void record_assembly_bytes(uint64_t bytes) { max_assembly_bytes_ = std::max(max_assembly_bytes_, bytes); }
   /// Whether a younger batch may fetch `bytes`. It may not if cache entries had to be dropped for
   /// the assembly of the oldest batch, again in each step.
-  bool leaves_last_step(uint64_t bytes) const;
+  bool leaves_assembly_room(uint64_t bytes) const;
   /// Whether `bytes` more may be fetched ahead of the window.
   bool may_fetch_ahead(uint64_t bytes) const;
   /// Whether any fetched bytes are held.
@@ -78,9 +78,9 @@ class RunMemory {
   /// the budget does not have it now.
   bool set_aside_for_threads(int threads);
   uint64_t thread_bytes() const { return thread_memory_.bytes(); }
-  /// Gives up the account, so that other runs get this share; bytes still held count. The caller
-  /// destroys the account without holding a lock.
-  std::unique_ptr<Memory::Account> leave() { return std::move(account_); }
+  /// Releases the run's share of the memory to other runs, except for bytes still held. The caller
+  /// destroys the returned account without holding a lock.
+  std::unique_ptr<Memory::Account> release_account() { return std::move(account_); }
   /// Frees all idle memory, now and when buffers return. Reclaimable memory outside the run is not
   /// counted any more.
   void close_pools() const;
@@ -88,7 +88,7 @@ class RunMemory {
  private:
   const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
   const bool has_entries_;
-  uint64_t last_step_ = 0;  ///< the largest value so far
+  uint64_t max_assembly_bytes_ = 0;  ///< the largest value so far
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, chunk_pool_;

@@ -62,7 +62,7 @@ void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok) {
   trace.flow(Trace::Flow::kBegin, about, row, flight.begun_ns());
 }
 
-void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns) {
+void trace_work(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns) {
   const Trace::Row row = trace_row_of_this_thread(trace);
   switch (what) {
     case Work::kRows:
@@ -92,25 +92,25 @@ void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns) {
     trace.flow(Trace::Flow::kEnd, batch.order(task), row, now_ns - 1);
 }
 
-void ConsumerTrace::waits(int64_t now_ns, Awaited what) {
+void ConsumerTrace::begin_wait(int64_t now_ns, Awaited what) {
   if (waiting_ && what == what_) return;
-  tell(now_ns);
+  write_slice(now_ns);
   waiting_ = true;
   what_ = what;
   since_ = now_ns;
 }
 
-void ConsumerTrace::ends(int64_t now_ns) {
-  tell(now_ns);
+void ConsumerTrace::end_wait(int64_t now_ns) {
+  write_slice(now_ns);
   waiting_ = false;
 }
 
-void ConsumerTrace::tell(int64_t now_ns) {
+void ConsumerTrace::write_slice(int64_t now_ns) {
   if (!waiting_) return;
   if (const auto trace = trace_.get()) trace->slice(kConsumerRow, name_of(what_), since_, now_ns);
 }
 
-void ConsumerTrace::look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher) {
+void ConsumerTrace::sample(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher) {
   const auto trace = trace_.get();
   if (!trace || now_ns - looked_ < kLookNs) return;
   looked_ = now_ns;

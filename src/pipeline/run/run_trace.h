@@ -30,7 +30,7 @@ Status end_trace(TraceSwitch& at);
 /// Traces a read that has ended. Called before the run processes its result.
 void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok);
 /// Traces the work of a compute thread. Called on that thread.
-void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
+void trace_work(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
 /// Traces a call of user code that was answered.
 void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns);
 /// Traces a batch that is delivered now.
@@ -42,15 +42,14 @@ class ConsumerTrace {
  public:
   explicit ConsumerTrace(const TraceSwitch& trace) : trace_(trace) {}
 
-  /// The consumer begins to wait, or waits for something else now.
-  void waits(int64_t now_ns, Awaited what);
-  /// The consumer waits no more.
-  void ends(int64_t now_ns);
+  /// The consumer begins to wait, or the reason of its wait changes to `what`.
+  void begin_wait(int64_t now_ns, Awaited what);
+  void end_wait(int64_t now_ns);
   /// Traces memory use and reads in flight, at most once a millisecond.
-  void look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
+  void sample(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
 
  private:
-  void tell(int64_t now_ns);
+  void write_slice(int64_t now_ns);
 
   const TraceSwitch& trace_;
   bool waiting_ = false;

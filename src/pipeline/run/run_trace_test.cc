@@ -35,13 +35,13 @@ class RunTraceTest : public testing::Test {
 
 TEST_F(RunTraceTest, AWaitIsASliceForEachThingThatWasAwaited) {
   ConsumerTrace consumer(at_);
-  consumer.waits(begun_, Awaited::kStorage);
-  consumer.waits(begun_ + 1000, Awaited::kStorage);  // the consumer still waits for the same
-  consumer.waits(begun_ + 3000, Awaited::kCompute);
-  consumer.ends(begun_ + 4000);
-  consumer.ends(begun_ + 9000);  // the consumer was not waiting
-  consumer.waits(begun_ + 10000, Awaited::kCompute);
-  consumer.ends(begun_ + 10500);
+  consumer.begin_wait(begun_, Awaited::kStorage);
+  consumer.begin_wait(begun_ + 1000, Awaited::kStorage);  // the consumer still waits for the same
+  consumer.begin_wait(begun_ + 3000, Awaited::kCompute);
+  consumer.end_wait(begun_ + 4000);
+  consumer.end_wait(begun_ + 9000);  // the consumer was not waiting
+  consumer.begin_wait(begun_ + 10000, Awaited::kCompute);
+  consumer.end_wait(begun_ + 10500);
   const auto told = slices();
   ASSERT_EQ(told.size(), 3u);
   EXPECT_EQ(told[0].first, "storage");
@@ -54,11 +54,11 @@ TEST_F(RunTraceTest, AWaitIsASliceForEachThingThatWasAwaited) {
 TEST_F(RunTraceTest, ASpellIsToldPartByPart) {
   ThreadTime time;
   {
-    const Spell spell(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
-    Spell::change(time, Work::kEngine);
+    const WorkTimer timer(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
+    WorkTimer::change(time, Work::kEngine);
   }
   {
-    const Spell untold(time, Work::kPlan);
+    const WorkTimer untold(time, Work::kPlan);
   }
   const auto told = slices();
   ASSERT_EQ(told.size(), 2u);

@@ -10,7 +10,7 @@ void RunTuning::set_threads(int64_t now_ns, int threads, std::string reason) {
   note({now_ns, "threads", std::exchange(threads_, threads), threads, std::move(reason)});
 }
 
-void RunTuning::see_requests(int64_t now_ns, int requests) {
+void RunTuning::record_requests(int64_t now_ns, int requests) {
   if (2 * requests < 3 * requests_ && 3 * requests > 2 * requests_) return;
   std::string reason = requests > requests_
                            ? "the store answers more of them at once without taking longer"

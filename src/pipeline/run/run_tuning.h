@@ -6,9 +6,9 @@
 
 namespace forebay {
 
-/// The numbers of threads and requests of a run, which change while it runs, with the last
-/// decisions and their reasons. All times are nanoseconds of one monotonic clock. RunCore owns it;
-/// the run's lock guards it.
+/// The numbers of threads and requests of a run, which change while it runs, and the last decisions
+/// with their reasons, for stats(). All times are nanoseconds of one monotonic clock. RunCore owns
+/// it; the run's lock guards it.
 class RunTuning {
  public:
   struct Decision {
@@ -17,7 +17,7 @@ class RunTuning {
     int from, to;
     std::string reason;
   };
-  static constexpr size_t kMost = 64;  ///< decisions that are remembered
+  static constexpr size_t kMost = 64;  ///< number of decisions that are remembered
 
   RunTuning(int threads, int requests) : threads_(threads), requests_(requests) {}
 
@@ -28,7 +28,7 @@ class RunTuning {
   void set_threads(int64_t now_ns, int threads, std::string reason);
   /// Reports how many reads may be in flight now. It is recorded as a decision only if it differs
   /// by half from the last one, since the control tries smaller changes all the time.
-  void see_requests(int64_t now_ns, int requests);
+  void record_requests(int64_t now_ns, int requests);
 
   /// Time since begin(), summed over the threads.
   int64_t thread_ns(int64_t now_ns) const { return before_ns_ + threads_ * (now_ns - since_ns_); }

@@ -31,11 +31,11 @@ TEST(RunTuning, what_was_decided_is_told_in_order_with_its_reason) {
 
 TEST(RunTuning, requests_that_feel_their_way_are_no_decision) {
   RunTuning tuning(1, 16);
-  for (const int requests : {17, 20, 23, 16, 12, 11}) tuning.see_requests(5, requests);
+  for (const int requests : {17, 20, 23, 16, 12, 11}) tuning.record_requests(5, requests);
   EXPECT_TRUE(tuning.decisions().empty());
-  tuning.see_requests(6, 24);
-  tuning.see_requests(7, 30);
-  tuning.see_requests(8, 16);
+  tuning.record_requests(6, 24);
+  tuning.record_requests(7, 30);
+  tuning.record_requests(8, 16);
   ASSERT_EQ(tuning.decisions().size(), 2u);
   EXPECT_EQ(tuning.decisions()[0].to, 24);
   EXPECT_EQ(tuning.decisions()[1].from, 24);

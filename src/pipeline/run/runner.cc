@@ -14,7 +14,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kLookEvery = 1'000'000'000;
+constexpr int64_t kFollowHostEveryNs = 1'000'000'000;
 }  // namespace
 
 Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
@@ -39,21 +39,21 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   FOREBAY_RETURN_IF_ERROR(open_threads());
   if (begun_ns_ == 0) core_.tuning.begin(begun_ns_ = monotonic_ns());
   if (!window_->ready()) core_.act(lock);
-  if (!window_->ready() && !wait(lock, timeout)) return nothing_yet();
+  if (!window_->ready() && !wait(lock, timeout)) return report_time_out();
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
-  forget_wait();
+  reset_wait();
   return window_->deliver(lock);
 }
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
-  window_->consumer_waits();
+  window_->begin_consumer_wait();
   // A step source may know more steps once the consumer waits.
   if (window_->nothing_planned()) core_.act(lock);
   // The caller may be user code on a compute thread.
   const Executor::BlockingScope waiting;
   const bool over = core_.changed.wait_for(
       lock, timeout, [&]() FOREBAY_REQUIRES(core_.mutex) { return core_.closed || window_->ready(); });
-  waited_ns_ += window_->consumer_goes_on();
+  waited_ns_ += window_->end_consumer_wait();
   return over;
 }
 
@@ -71,8 +71,8 @@ Status Runner::open_threads() {
 // The number of cores changes while a job runs: a quota is changed, or a process is moved.
 void Runner::follow_host() {
   const int64_t now_ns = monotonic_ns();
-  if (now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + kLookEvery;
+  if (now_ns < next_follow_ns_) return;
+  next_follow_ns_ = now_ns + kFollowHostEveryNs;
   std::shared_ptr<Engine> engine;
   {
     const RunCore::Lock lock(core_.mutex);
@@ -87,7 +87,7 @@ void Runner::follow_host() {
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
   if (core_.options.find_requests && core_.store_queue != nullptr)
-    core_.tuning.see_requests(now_ns, core_.store_queue->most());
+    core_.tuning.record_requests(now_ns, core_.store_queue->most());
 }
 
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
@@ -101,17 +101,18 @@ void Runner::use_threads(int64_t now_ns, int threads, int cores) {
                            fmt::format("this process may use {} core{} now", cores, cores == 1 ? "" : "s"));
 }
 
-Delivery Runner::nothing_yet() {
-  if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() && !std::exchange(long_wait_told_, true))
+Delivery Runner::report_time_out() {
+  if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() &&
+      !std::exchange(long_wait_logged_, true))
     log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, window_->awaited()));
   Delivery nothing;
   nothing.timed_out = true;
   return nothing;
 }
 
-void Runner::forget_wait() {
+void Runner::reset_wait() {
   waited_ns_ = 0;
-  long_wait_told_ = false;
+  long_wait_logged_ = false;
 }
 
 Cursor Runner::cursor() const {
@@ -121,12 +122,12 @@ Cursor Runner::cursor() const {
 
 void Runner::seek(const Cursor& at) {
   RunCore::Lock lock(core_.mutex);
-  forget_wait();
+  reset_wait();
   window_->seek(at);
   core_.send_notifications(lock);
 }
 
-void Runner::look_again() {
+void Runner::notify_steps_changed() {
   RunCore::Lock lock(core_.mutex);
   if (core_.queue) core_.act(lock);
   core_.changed.notify_all();
@@ -159,7 +160,7 @@ void Runner::close() {
     if (core_.posted() > 0 && !abandoned_) abandon_threads();
     queue = std::move(core_.queue);
     core_.fetcher.leave();
-    account = core_.memory.leave();
+    account = core_.memory.release_account();
     engine = std::move(engine_);
   }
   queue.reset();  // without the lock, which its last tasks take

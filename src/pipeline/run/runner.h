@@ -47,7 +47,7 @@ class Runner {
   /// Continues at another place. All work for the former place is dropped.
   void seek(const Cursor& at);
   /// Notifies the run that its step source knows more steps, or has failed. From any thread.
-  void look_again();
+  void notify_steps_changed();
   /// Stops the run and waits until nothing is in flight. A user's function that does not return
   /// within RunnerOptions::patience stays on its thread, and the log names it.
   void close();
@@ -84,20 +84,20 @@ class Runner {
   void use_threads(int64_t now_ns, int threads, int cores) FOREBAY_REQUIRES(core_.mutex);
   /// Waits until a batch can be delivered or the run is closed. Returns false on time-out.
   bool wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(core_.mutex);
-  Delivery nothing_yet() FOREBAY_REQUIRES(core_.mutex);
-  void forget_wait() FOREBAY_REQUIRES(core_.mutex);
+  Delivery report_time_out() FOREBAY_REQUIRES(core_.mutex);
+  void reset_wait() FOREBAY_REQUIRES(core_.mutex);
   void abandon_threads() FOREBAY_REQUIRES(core_.mutex);
 
   const uint64_t generation_;
   std::shared_ptr<Engine> engine_ FOREBAY_GUARDED_BY(core_.mutex);  // null after close()
   const std::shared_ptr<Window> window_;
   RunCore& core_;
-  int64_t next_look_ns_ = 0;                   // time of the next follow_host(); used by the consumer's thread only
+  int64_t next_follow_ns_ = 0;                 // time of the next follow_host(); used by the consumer's thread only
   int cores_ FOREBAY_GUARDED_BY(core_.mutex);  // cores of the engine at the last follow_host()
   int64_t begun_ns_ FOREBAY_GUARDED_BY(core_.mutex) = 0;  // time of the first next_for(); 0 before it
   std::optional<ThreadTime::Look> at_close_ FOREBAY_GUARDED_BY(core_.mutex);
   int64_t waited_ns_ FOREBAY_GUARDED_BY(core_.mutex) = 0;  // by the consumer, for the batch at cursor()
-  bool long_wait_told_ FOREBAY_GUARDED_BY(core_.mutex) = false;
+  bool long_wait_logged_ FOREBAY_GUARDED_BY(core_.mutex) = false;
   bool abandoned_ FOREBAY_GUARDED_BY(core_.mutex) = false;  // a compute thread did not return within the patience
 };
 

@@ -152,7 +152,7 @@ struct ChunkRig {
     chunks->source = source;
     chunks->packed = PackedRows(source->schema());
     chunks->gathers_rows = !single_rows;
-    if (identity != 0) chunks->place = Hash128{1, 1};
+    if (identity != 0) chunks->rows_identity = Hash128{1, 1};
     auto plan = std::make_shared<ExecutionPlan>();
     plan->source = source;
     plan->selection = std::make_shared<All>(source->size());

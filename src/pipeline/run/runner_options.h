@@ -12,13 +12,14 @@ namespace forebay {
 
 struct RunnerOptions {
   int threads = 1;
-  /// The run has threads of its own, since the user gave their number. Otherwise it shares threads
-  /// with other such runs, and their number follows the host's cores.
+  /// The user gave the number of threads, so the run has threads of its own. Otherwise it shares
+  /// threads with other runs, and their number follows the host's cores.
   bool own_threads = false;
-  int local_ranks = 1;         ///< processes of the job that divide the host's cores
-  int ranks = 1;               ///< processes of the job on all hosts
-  int requests = 16;           ///< reads in flight
-  bool find_requests = false;  ///< as many reads as the store serves best, if Store::slots() knows
+  int local_ranks = 1;  ///< processes of the job that divide the host's cores
+  int ranks = 1;        ///< processes of the job on all hosts
+  int requests = 16;    ///< reads in flight
+  /// The number of reads in flight follows measurements, if the store has slots().
+  bool find_requests = false;
   int64_t window_batches = 3;  ///< batches in the window
   MemoryPlan memory = {};
   BadSample bad_sample = BadSample::kRaise;

@@ -118,7 +118,7 @@ class HeldWork {
     };
   }
   void wait_until_begun() { begun_.get_future().wait(); }
-  void let_go() { let_go_.set_value(); }
+  void release() { let_go_.set_value(); }
 
  private:
   std::atomic<bool> first_ = true;

@@ -8,24 +8,24 @@ namespace forebay {
 
 namespace {
 
-thread_local Spell* innermost = nullptr;
+thread_local WorkTimer* innermost = nullptr;
 thread_local int64_t cpu_at_last_end_ns = 0;  // CPU time of the thread when its last task ended
 
-size_t place(Work what) { return static_cast<size_t>(what); }
+size_t index_of(Work what) { return static_cast<size_t>(what); }
 
 }  // namespace
 
 void ThreadTime::begin(Work what) {
   const Lock lock(mutex_);
-  ended_less_begun_[place(what)] -= clock_();
-  ++at_it_[place(what)];
+  ended_less_begun_[index_of(what)] -= clock_();
+  ++active_[index_of(what)];
 }
 
 void ThreadTime::end(Work what, int64_t cpu_ns) {
   const Lock lock(mutex_);
-  cpu_[place(what)] += cpu_ns;
-  ended_less_begun_[place(what)] += clock_();
-  --at_it_[place(what)];
+  cpu_[index_of(what)] += cpu_ns;
+  ended_less_begun_[index_of(what)] += clock_();
+  --active_[index_of(what)];
 }
 
 void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
@@ -35,22 +35,22 @@ void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
 
 void ThreadTime::change(Work from, Work to, int64_t cpu_ns) {
   const Lock lock(mutex_);
-  cpu_[place(from)] += cpu_ns;
+  cpu_[index_of(from)] += cpu_ns;
   const int64_t now_ns = clock_();
-  ended_less_begun_[place(from)] += now_ns;
-  --at_it_[place(from)];
-  ended_less_begun_[place(to)] -= now_ns;
-  ++at_it_[place(to)];
+  ended_less_begun_[index_of(from)] += now_ns;
+  --active_[index_of(from)];
+  ended_less_begun_[index_of(to)] -= now_ns;
+  ++active_[index_of(to)];
 }
 
 ThreadTime::Look ThreadTime::look() const {
   const Lock lock(mutex_);
   Look look{clock_(), ended_less_begun_, cpu_, idle_cpu_};
-  for (size_t i = 0; i < kWorks; ++i) look.parts[i] += at_it_[i] * look.at_ns;
+  for (size_t i = 0; i < kWorks; ++i) look.parts[i] += active_[i] * look.at_ns;
   return look;
 }
 
-Spell::Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t about)
+WorkTimer::WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t about)
     : time_(time), what_(what), trace_(std::move(trace)), about_(about), outer_(std::exchange(innermost, this)) {
   time_.begin(what_);
   cpu_since_ns_ = thread_cpu_ns();
@@ -60,28 +60,28 @@ Spell::Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t
   if (trace_) since_ns_ = monotonic_ns();
 }
 
-Spell::~Spell() {
+WorkTimer::~WorkTimer() {
   time_.end(what_, cpu_ns_until_now());
   cpu_at_last_end_ns = cpu_since_ns_;
-  tell();
+  write_slice();
   innermost = outer_;
 }
 
-void Spell::change(const ThreadTime& time, Work to) {
+void WorkTimer::change(const ThreadTime& time, Work to) {
   if (innermost == nullptr || &innermost->time_ != &time) return;
-  innermost->tell();
+  innermost->write_slice();
   innermost->time_.change(std::exchange(innermost->what_, to), to, innermost->cpu_ns_until_now());
 }
 
-int64_t Spell::cpu_ns_until_now() {
+int64_t WorkTimer::cpu_ns_until_now() {
   const int64_t now_ns = thread_cpu_ns();
   return now_ns - std::exchange(cpu_since_ns_, now_ns);
 }
 
-void Spell::tell() {
+void WorkTimer::write_slice() {
   if (!trace_) return;
   const int64_t now_ns = monotonic_ns();
-  trace_spell(*trace_, what_, about_, std::exchange(since_ns_, now_ns), now_ns);
+  trace_work(*trace_, what_, about_, std::exchange(since_ns_, now_ns), now_ns);
 }
 
 }  // namespace forebay

@@ -23,8 +23,9 @@ enum class Work : uint8_t {
 constexpr size_t kWorks = 5;
 
 /// Time that compute threads have worked for one run, by kind of work. Wall time includes the work
-/// in progress; CPU time is that of finished work. Wall time beyond CPU time was spent waiting for
-/// a core, a lock or a mapped file. May be used from any thread.
+/// in progress; CPU time is that of finished work. The difference between wall time and CPU time
+/// was spent waiting for a core, a lock or a mapped file. WorkTimer calls it on compute threads,
+/// and snapshots may be taken from any thread.
 class ThreadTime {
  public:
   using Clock = int64_t (*)();  ///< monotonic nanoseconds
@@ -50,27 +51,27 @@ class ThreadTime {
   const Clock clock_;  // read with the lock held, so that a look is not older than its figures
   mutable Mutex mutex_;
   // Sum of end times less sum of begin times. Work in progress lacks its end time, so that its wall
-  // time is added as at_it_ × now.
+  // time is added as active_ × now.
   Parts ended_less_begun_ FOREBAY_GUARDED_BY(mutex_){};
-  std::array<int64_t, kWorks> at_it_ FOREBAY_GUARDED_BY(mutex_){};
+  std::array<int64_t, kWorks> active_ FOREBAY_GUARDED_BY(mutex_){};
   Parts cpu_ FOREBAY_GUARDED_BY(mutex_){};
   int64_t idle_cpu_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 /// Measures a task on a compute thread, from its start to its end. Lives on that thread.
-class Spell {
+class WorkTimer {
  public:
   /// `trace` gets the task's slices; null if the run is not traced. `about`: see run_trace.h.
-  Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t about = 0);
-  ~Spell();
-  Spell(const Spell&) = delete;
-  Spell& operator=(const Spell&) = delete;
+  WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t about = 0);
+  ~WorkTimer();
+  WorkTimer(const WorkTimer&) = delete;
+  WorkTimer& operator=(const WorkTimer&) = delete;
 
   /// If this thread runs a task of that run, the task's time counts as `to` from now on.
   static void change(const ThreadTime& time, Work to);
 
  private:
-  void tell();
+  void write_slice();
   int64_t cpu_ns_until_now();
 
   ThreadTime& time_;
@@ -79,7 +80,7 @@ class Spell {
   const uint64_t about_;
   int64_t since_ns_ = 0;
   int64_t cpu_since_ns_ = 0;
-  Spell* const outer_;  // of an outer task: user code may run tasks of another loader
+  WorkTimer* const outer_;  // of an outer task: user code may run tasks of another loader
 };
 
 }  // namespace forebay

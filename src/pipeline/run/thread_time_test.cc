@@ -47,16 +47,16 @@ int64_t steady_clock() { return ++now; }  // advances at each look
 TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
   ThreadTime outer(steady_clock), inner(steady_clock);
   {
-    const Spell mine(outer, Work::kRows);
+    const WorkTimer mine(outer, Work::kRows);
     {
-      const Spell other(inner, Work::kChunks);
-      Spell::change(outer, Work::kEngine);
-      Spell::change(inner, Work::kEngine);
+      const WorkTimer other(inner, Work::kChunks);
+      WorkTimer::change(outer, Work::kEngine);
+      WorkTimer::change(inner, Work::kEngine);
     }
     EXPECT_EQ(of(outer.look().parts, Work::kEngine), 0) << "it is at rows still";
-    Spell::change(outer, Work::kAssembly);
+    WorkTimer::change(outer, Work::kAssembly);
   }
-  Spell::change(outer, Work::kPlan);  // no task of `outer` runs here
+  WorkTimer::change(outer, Work::kPlan);  // no task of `outer` runs here
   EXPECT_EQ(outer.look().parts, (ThreadTime::Parts{5, 0, 1, 0, 0}));
   EXPECT_EQ(inner.look().parts, (ThreadTime::Parts{0, 1, 0, 0, 1}));
 }
@@ -70,10 +70,10 @@ TEST(ThreadTime, cpu_time_is_that_of_the_thread_part_by_part_and_leaves_out_what
   ThreadTime time;
   const int64_t begun = thread_cpu_ns();
   {
-    const Spell spell(time, Work::kRows);
+    const WorkTimer timer(time, Work::kRows);
     burn(3'000'000);
     std::thread([] { burn(5'000'000); }).join();  // takes time and none of this thread's CPU time
-    Spell::change(time, Work::kEngine);
+    WorkTimer::change(time, Work::kEngine);
     burn(1'000'000);
   }
   const int64_t all = thread_cpu_ns() - begun;
@@ -90,14 +90,14 @@ TEST(ThreadTime, cpu_time_between_tasks_is_that_of_the_run_that_has_the_next) {
     ThreadTime first(monotonic_ns), second(monotonic_ns);
     burn(1'000'000);
     {
-      const Spell spell(first, Work::kRows);
+      const WorkTimer timer(first, Work::kRows);
       burn(1'000'000);
-      const Spell inside(second, Work::kPlan);
+      const WorkTimer inside(second, Work::kPlan);
     }
     EXPECT_EQ(second.look().idle_cpu, 0) << "a task inside another has nothing between";
     burn(2'000'000);
     {
-      const Spell spell(second, Work::kRows);
+      const WorkTimer timer(second, Work::kRows);
     }
     EXPECT_GE(first.look().idle_cpu, 1'000'000);
     EXPECT_GE(second.look().idle_cpu, 2'000'000);
@@ -120,7 +120,7 @@ TEST(ThreadTime, a_task_that_does_not_return_is_seen_while_it_runs) {
   const ThreadTime::Parts before = runner->stats().threads_ns;
   EXPECT_TRUE(runner->next_for(2ms)->timed_out);
   EXPECT_GE(of(runner->stats().threads_ns, Work::kRows), of(before, Work::kRows) + 1'000'000);
-  held.let_go();
+  held.release();
   EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
 }
 

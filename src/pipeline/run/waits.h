@@ -31,7 +31,7 @@ class Waits {
  public:
   bool waiting() const { return waiting_; }
   void begin(int64_t now_ns, Awaited what);
-  /// The consumer waits for something else from now on.
+  /// The reason of the wait is `what` from now on.
   void change(int64_t now_ns, Awaited what);
   /// Returns the length of the wait in nanoseconds.
   int64_t end(int64_t now_ns);

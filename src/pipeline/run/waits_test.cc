@@ -59,7 +59,7 @@ TEST(Waits, a_thread_that_works_and_one_that_is_awaited_are_told_apart) {
   const Runner::Stats stats = runner->stats();
   EXPECT_GT(part(stats, Awaited::kCompute), before);
   EXPECT_EQ(part(stats, Awaited::kCompute) + part(stats, Awaited::kThread), whole(stats));
-  held.let_go();
+  held.release();
   EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
 }
 

@@ -27,9 +27,10 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
 
 bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
   // Blocks of replacements belong to their tasks.
-  return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(chunk); }) ||
+  return std::any_of(batch.blocks.begin(), batch.blocks.end(),
+                     [&](const auto& block) { return block->has_chunk(chunk); }) ||
          std::any_of(batch.tasks.begin(), batch.tasks.end(),
-                     [&](const RowTask& task) { return task.wider && task.wider->has(chunk); });
+                     [&](const RowTask& task) { return task.wider && task.wider->has_chunk(chunk); });
 }
 
 }  // namespace
@@ -49,14 +50,14 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                      std::shared_ptr<StepSource> steps, const RunnerOptions& options) {
   std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(steps), options));
-  window->core_.serve(*window, window);
+  window->core_.set_run(*window, window);
   return window;
 }
 
 bool Window::ready() const {
   if (!batches_.empty()) {
     const WindowBatch& front = *batches_.front();
-    // look_at_front() may still revoke an error that came before the batch was due.
+    // mark_front_due() may still revoke an error that came before the batch was due.
     return front.complete && !front.revoking && (front.due || front.job.fatal.ok());
   }
   return finished() || !core_.steps->failure().ok();
@@ -79,7 +80,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   std::stable_sort(job.errors.begin(), job.errors.end(),
                    [](const RowError& a, const RowError& b) { return a.row < b.row; });
   batches_.pop_front();
-  uses_.leave_all(*batch);
+  uses_.release_all(*batch);
   if (const auto trace = core_.plan->trace->get()) trace_batch(*trace, *batch, monotonic_ns());
   cursor_ = job.step().after;
   // The batch's memory belongs to the user from here on. It is counted again when it returns to the
@@ -87,7 +88,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   job.drop_slots();
   const auto raised =
       std::find_if(job.errors.begin(), job.errors.end(), [](const RowError& error) { return error.raise; });
-  Status status = raised != job.errors.end() ? raised->status : forms_.settle(*batch->made);
+  Status status = raised != job.errors.end() ? raised->status : forms_.unify(*batch->made);
   if (!status.ok()) {
     core_.act(lock);
     return status;
@@ -97,7 +98,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   delivery.errors = std::move(job.errors);
   ++stats_.batches;
   stats_.samples += delivery.batch->size() - delivery.batch->padding;
-  if (plans_elsewhere()) {
+  if (plans_on_compute_thread()) {
     // Advancing the run and destroying thousands of rows would hold up the consumer.
     core_.act_on_a_thread(batch);
   } else {
@@ -117,47 +118,47 @@ void Window::drop() {
     revocation_.revoke_batch(*batch);
   }
   batches_.clear();
-  core_.calls.forget_all();
+  core_.calls.abandon_all();
   planned_ = cursor_;
   ++plans_dropped_;
   if (chunks_) chunks_->clear();
 }
 
-void Window::consumer_waits() {
+void Window::begin_consumer_wait() {
   const int64_t now_ns = monotonic_ns();
   const Awaited what = what_is_awaited();
   waits_.begin(now_ns, what);
-  consumer_trace_.waits(now_ns, what);
+  consumer_trace_.begin_wait(now_ns, what);
 }
 
-int64_t Window::consumer_goes_on() {
+int64_t Window::end_consumer_wait() {
   const int64_t now_ns = monotonic_ns();
-  consumer_trace_.ends(now_ns);
+  consumer_trace_.end_wait(now_ns);
   return waits_.end(now_ns);
 }
 
-void Window::settled() {
+void Window::on_state_changed() {
   if (!waits_.waiting() && !core_.plan->trace->on()) return;
   const int64_t now_ns = monotonic_ns();
-  consumer_trace_.look(now_ns, core_.memory, core_.fetcher);
+  consumer_trace_.sample(now_ns, core_.memory, core_.fetcher);
   if (!waits_.waiting()) return;
   const Awaited what = what_is_awaited();
   waits_.change(now_ns, what);
-  consumer_trace_.waits(now_ns, what);
+  consumer_trace_.begin_wait(now_ns, what);
 }
 
 Awaited Window::what_is_awaited() {
-  if (batches_.empty()) return core_.steps->known(planned_) ? Awaited::kPlan : Awaited::kArrival;
+  if (batches_.empty()) return core_.steps->request_step(planned_) ? Awaited::kPlan : Awaited::kArrival;
   WindowBatch& batch = *batches_.front();
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
   const RowTask& task = batch.oldest();
-  if (uses_.waits(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
-  if (const auto* running = std::get_if<RowTask::Running>(&task.at))
+  if (uses_.awaits_block(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
+  if (const auto* running = std::get_if<RowTask::Running>(&task.state))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Reading>()) return Awaited::kStorage;
-  if (task.is<RowTask::Awaiting>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
-  if (task.is<RowTask::WithUser>()) return Awaited::kUser;
+  if (task.is<RowTask::AwaitingEntry>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
+  if (task.is<RowTask::InUserCode>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.
   const bool needs_slot =
@@ -175,7 +176,7 @@ std::string Window::name_of_oldest() {
   if (batches_.empty() || batches_.front()->all_done()) return "the batch";
   WindowBatch& batch = *batches_.front();
   const RowTask& task = batch.oldest();
-  if (uses_.waits(batch, task)) return chunks_->name_of_missing(*batch.block_of(task));
+  if (uses_.awaits_block(batch, task)) return chunks_->name_of_missing(*batch.block_of(task));
   // While a task is Running, the ids of its rows belong to a compute thread.
   const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.steps, task.begin)
                                                  : batch.job.rows()[static_cast<size_t>(task.begin)].id;

@@ -28,8 +28,10 @@ struct Delivery {
 
 /// The batches of a run that are being made. A bounded number of batches is processed at once. For
 /// the batches after them samples are only fetched, as far ahead as is needed to keep storage busy.
-/// The window moves on everything that can be moved, oldest first. The oldest task that is not done
-/// always gets its memory.
+/// The window moves on everything that can be moved, oldest first.
+///
+/// Invariant: the oldest task that is not done always gets its memory, so that the run never
+/// deadlocks.
 ///
 /// The window owns all parts of the run and its lock, and lives as long as anything is in flight.
 /// All methods except core() are called with the lock held.
@@ -56,12 +58,12 @@ class Window final : private Advancing {
   bool finished() const { return core_.steps->finished(cursor_); }
   /// The waits of the consumer so far.
   const Waits& waits() const { return waits_; }
-  /// Called when the consumer begins to wait.
-  void consumer_waits();
+  /// Called when the consumer begins to wait for a batch.
+  void begin_consumer_wait();
   /// Whether no batch is being prepared or planned.
   bool nothing_planned() const { return batches_.empty() && !planning_; }
-  /// Called when the consumer waits no more. Returns the length of the wait in nanoseconds.
-  int64_t consumer_goes_on();
+  /// Called when the wait ends. Returns its length in nanoseconds.
+  int64_t end_consumer_wait();
   /// The reason why the consumer waits, or would wait.
   Awaited what_is_awaited();
   /// Like what_is_awaited(), as a sentence for the log with the name of the row or chunk.
@@ -85,30 +87,35 @@ class Window final : private Advancing {
 
   // window_advance.cc
   void advance(Actions& actions) override;
-  void settled() override;
-  void look_at_front();
+  void on_state_changed() override;
+  void mark_front_due();
   bool advance_oldest(Actions& actions);
   void advance_batches(Actions& actions);
-  bool advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions);
-  bool advance_task(const WindowBatchPtr& batch, size_t index, bool* may_start, Actions& actions);
-  Step advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
+  /// One pass over the batches of the window.
+  struct Pass {
+    Actions& actions;
+    bool may_start = true;  ///< Waiting tasks may start; false once one has found no request slot
+  };
+  bool advance_batch(const WindowBatchPtr& batch, Pass& pass);
+  bool advance_task(const WindowBatchPtr& batch, size_t index, Pass& pass);
+  Step move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
   bool advance_chunks(Actions& actions);
   void advance_chunks_ahead(Actions& actions);
-  bool finish(const WindowBatchPtr& batch, Actions& actions);
-  bool put_together(const WindowBatchPtr& batch, Actions& actions);
+  bool assemble(const WindowBatchPtr& batch, Actions& actions);
+  bool start_copying(const WindowBatchPtr& batch, Actions& actions);
   using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
   void post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions);
-  void take(WindowBatch& batch, Result<Batch> made);
+  void complete(WindowBatch& batch, Result<Batch> made);
 
   // window_plan.cc
   int64_t batches_ahead() const;
-  bool is_short() const;
+  bool needs_batches() const;
   /// Whether a compute thread plans the batches. Planning a large batch takes longer than the
   /// consumer or the lock should be held up.
-  bool plans_elsewhere() const { return core_.steps->batch_size() >= 1024; }
+  bool plans_on_compute_thread() const { return core_.steps->batch_size() >= 1024; }
   void extend(Actions& actions);
   void plan_batches();
-  WindowBatchPtr begin(StepPlan step) const;
+  WindowBatchPtr make_batch(StepPlan step) const;
   void add(const WindowBatchPtr& batch);
 
   RunCore core_;

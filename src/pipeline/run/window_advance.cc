@@ -15,7 +15,7 @@ void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
   extend(actions);
-  look_at_front();
+  mark_front_due();
   if (chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
   advance_batches(actions);
 }
@@ -24,64 +24,65 @@ void Window::advance(Actions& actions) {
 // memory, so that no younger task takes what an older one needs. A task that waits for a thread or
 // request slot lets others continue that need none.
 void Window::advance_batches(Actions& actions) {
-  bool may_start = true;
+  Pass pass{actions};
   for (size_t i = 0; i < batches_.size(); ++i) {
     const WindowBatchPtr batch = batches_[i];
     if (batch->is_inactive()) continue;
     const bool ahead = static_cast<int64_t>(i) >= core_.options.window_batches;
-    if (ahead ? !may_start || !tasks_.fetch_ahead(batch, actions) : !advance_batch(batch, &may_start, actions)) return;
+    if (ahead ? !pass.may_start || !tasks_.fetch_ahead(batch, actions) : !advance_batch(batch, pass)) return;
   }
 }
 
 // Storage that was unavailable when a compute thread read ahead may be available now that the batch
-// is due, so the batch starts again, once. It does not start sooner, since such a read fails at
-// once and repeated attempts would keep the threads busy. Errors of user code are not retried.
-void Window::look_at_front() {
+// is due, so a batch with such an error starts again, once. It does not start sooner, since such a
+// read fails at once and repeated attempts would keep the threads busy. Errors of user code are not
+// retried.
+void Window::mark_front_due() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
   // A compute thread may just be using a failed chunk. It never waits, so this waits for it.
   if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
-  if (std::exchange(front.unread, false)) revocation_.revoke_batch(front);
+  if (std::exchange(front.retry_when_due, false)) revocation_.revoke_batch(front);
   core_.changed.notify_all();
 }
 
-// Returns false if nothing younger may move on. `may_start`: whether Waiting tasks may start. None
-// may after one has found no slot.
-bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions) {
-  if (batch->all_done()) return finish(batch, actions);
+// Returns whether younger batches may move on.
+bool Window::advance_batch(const WindowBatchPtr& batch, Pass& pass) {
+  if (batch->all_done()) return assemble(batch, pass.actions);
   tasks_.recheck_awaited(batch, batch->oldest());
-  const auto end = [&] { return *may_start ? batch->tasks.size() : batch->untouched; };
-  for (size_t index = batch->first; index < end(); ++index) {
+  const TaskSummary& summary = batch->summary;
+  const auto end = [&] { return pass.may_start ? batch->tasks.size() : summary.started_end(); };
+  for (size_t index = summary.first_unfinished(); index < end(); ++index) {
     if (core_.threads_full()) {
       // Usually all threads have enough tasks, and looking further would be in vain.
       if (core_.reads_on_compute_threads() || core_.store_queue == nullptr || !core_.store_queue->has_slot())
         return false;
-      index = std::max(index, batch->waiting_from);
+      index = std::max(index, summary.first_waiting());
       if (index >= end()) break;
     }
-    if (!uses_.waits(*batch, batch->tasks[index]) && !advance_task(batch, index, may_start, actions)) return false;
+    if (!uses_.awaits_block(*batch, batch->tasks[index]) && !advance_task(batch, index, pass)) return false;
   }
   return true;
 }
 
-// Moves a task on, and notes which tasks of the batch are Waiting. Returns false if memory is
-// lacking.
-bool Window::advance_task(const WindowBatchPtr& batch, size_t index, bool* may_start, Actions& actions) {
+// Moves a task on, and records it in the summary and the pass. Returns false if memory is lacking.
+bool Window::advance_task(const WindowBatchPtr& batch, size_t index, Pass& pass) {
   RowTask& task = batch->tasks[index];
-  const bool starts = *may_start && task.is<RowTask::Waiting>();
-  const Step step = advance_task(batch, task, *may_start, actions);
+  const bool starts = pass.may_start && task.is<RowTask::Waiting>();
+  const Step step = move_task(batch, task, pass.may_start, pass.actions);
   if (starts && step == Step::kNoSlot && task.is<RowTask::Waiting>()) {
-    *may_start = false;
+    pass.may_start = false;
   } else if (starts) {
-    batch->untouched = std::max(batch->untouched, index + 1);
+    batch->summary.on_start(index);
   }
-  if (index == batch->waiting_from && step != Step::kNoBytes && !task.is<RowTask::Waiting>()) ++batch->waiting_from;
+  if (step != Step::kNoBytes && !task.is<RowTask::Waiting>()) batch->summary.pass_waiting(index);
   return step != Step::kNoBytes;
 }
 
-Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
+// Starts a Waiting task, and posts a task that is Read.
+Step Window::move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
   Step step = Step::kMoved;
   if (may_start && task.is<RowTask::Waiting>()) step = tasks_.start(batch, task, actions);
   if (task.is<RowTask::Read>()) step = tasks_.compute(batch, task, actions);
@@ -96,27 +97,28 @@ bool Window::advance_oldest(Actions& actions) {
   if (at == batches_.end() || at - batches_.begin() >= core_.options.window_batches || (*at)->is_inactive())
     return true;
   const WindowBatchPtr batch = *at;
-  if (batch->all_done()) return finish(batch, actions);
+  if (batch->all_done()) return assemble(batch, actions);
   RowTask& task = batch->oldest();
-  return uses_.waits(*batch, task) || advance_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
+  return uses_.awaits_block(*batch, task) || move_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
 }
 
-// Returns false if the oldest task lacks memory for its block. Nothing younger may take any then.
+// Moves on the chunks that the window needs, and those of later blocks. Returns false if the oldest
+// task lacks memory for its block; nothing younger may take any then.
 bool Window::advance_chunks(Actions& actions) {
   chunks_->close_before(planned_);
   bool oldest = true;
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->is_inactive() || batch->all_done()) continue;
-    uses_.look_again(*batch);
+    uses_.retry_lookups(*batch);
     TaskReclaimer reclaimer(reclaimer_, batch->oldest());
     const ChunkBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;
       // As many chunks of replayed samples as fit next to the batches are made at once, and always
       // one.
-      const Chunks::Asker asker{
+      const Chunks::BlockRequest request{
           .order = batch->order(0), .ahead = block.replayed && !is_first, .others = is_first ? &reclaimer : nullptr};
-      return block.users == 0 || block.ready() || chunks_->move_on(block, asker, actions);
+      return block.users == 0 || block.ready() || chunks_->advance(block, request, actions);
     };
     if (!moves(*first)) return !oldest;
     oldest = false;
@@ -138,42 +140,44 @@ void Window::advance_chunks_ahead(Actions& actions) {
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // Blocks of an epoch that will not be run are not read.
     if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
-    if (!chunks_->move_on(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
+    if (!chunks_->advance(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
       return;
   }
 }
 
 // Assembles a batch whose rows are all done. Fields of unknown shape need memory and compute
 // threads for that. Returns false if it has to wait for memory.
-bool Window::finish(const WindowBatchPtr& batch, Actions& actions) {
+bool Window::assemble(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
-  const Status spoiled = job.spoiled();
-  if (!spoiled.ok() || !job.keeps_values()) {
-    take(*batch, spoiled.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(spoiled));
+  const Status error = job.delivery_error();
+  if (!error.ok() || !job.has_unsized_fields()) {
+    complete(*batch, error.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(error));
     return true;
   }
-  if (job.reckoned()) return put_together(batch, actions);
-  const auto reckon = [](BatchJob& of) {
-    of.reckon();
+  if (job.has_layout()) return start_copying(batch, actions);
+  const auto compute_layout = [](BatchJob& of) {
+    of.compute_layout();
     return std::optional<Batch>();
   };
-  post_assembly(batch, reckon, actions);
+  post_assembly(batch, compute_layout, actions);
   return true;
 }
 
-bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
+// Acquires the memory of the fields and posts the copying of their rows. Returns false if it has to
+// wait for memory.
+bool Window::start_copying(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
   BufferPool& pool = core_.memory.batches();
   const uint64_t needed = job.assembly_bytes();
-  core_.memory.note_last_step(needed);
+  core_.memory.record_assembly_bytes(needed);
   while (!job.reserve_assembly(pool, needed)) {
     if (!reclaimer_.reclaim(*batch, nullptr, needed)) return false;
   }
   if (Status status = job.begin_assembly(pool); !status.ok()) {
-    take(*batch, std::move(status));
+    complete(*batch, std::move(status));
     return true;
   }
-  for (size_t piece = 0; piece < job.pieces(); ++piece) {
+  for (size_t piece = 0; piece < job.piece_count(); ++piece) {
     const auto copy = [piece](BatchJob& of) {
       return of.copy_piece(piece) ? std::optional(of.finish_assembly()) : std::nullopt;
     };
@@ -188,26 +192,27 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
   ++batch->assembling;
   const auto work = [this, batch, step = std::move(step)](WorkMemory&) {
     std::optional<Batch> made = step(batch->job);
-    const Turn turn(core_);
-    core_.ended();
+    const AdvancingLock advancing(core_);
+    core_.on_task_ended();
     --batch->assembling;
-    if (made && !batch->revoking) take(*batch, std::move(*made));
-    revocation_.settle(*batch);
+    if (made && !batch->revoking) complete(*batch, std::move(*made));
+    revocation_.finish_revoking(*batch);
   };
   // After the batch's own rows, and before those of younger batches.
   core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
 }
 
-void Window::take(WindowBatch& batch, Result<Batch> made) {
+// Stores the finished batch, or the error that is delivered in its place.
+void Window::complete(WindowBatch& batch, Result<Batch> made) {
   if (made.ok()) {
     batch.made = std::move(*made);
   } else if (made.status().code() == Code::kOutOfBudget) {
     batch.job.fatal = made.status();  // not a data error: the batch can be asked for again
-  } else if (batch.job.spoiled().ok()) {
+  } else if (batch.job.delivery_error().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }
   for (RowTask& task : batch.tasks) revocation_.drop_bytes(task);
-  uses_.leave_all(batch);
+  uses_.release_all(batch);
   batch.complete = true;
   if (is_front(batches_, batch)) core_.changed.notify_all();
 }

@@ -13,13 +13,15 @@ WindowBatch::WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, 
 }
 
 RowTask& WindowBatch::oldest() {
-  while (tasks[first].is<RowTask::Ready>()) ++first;
-  return tasks[first];
+  size_t index = summary.first_unfinished();
+  while (tasks[index].is<RowTask::Ready>()) ++index;
+  summary.set_first_unfinished(index);
+  return tasks[index];
 }
 
-void WindowBatch::wait(RowTask& task) {
-  task.at = RowTask::Waiting{};
-  waiting_from = std::min(waiting_from, index_of(task));
+void WindowBatch::make_waiting(RowTask& task) {
+  task.state = RowTask::Waiting{};
+  summary.on_waiting(index_of(task));
 }
 
 bool is_front(const WindowBatches& batches, const WindowBatch& batch) {
@@ -28,7 +30,7 @@ bool is_front(const WindowBatches& batches, const WindowBatch& batch) {
 
 bool is_oldest(const WindowBatches& batches, const WindowBatch& batch, const RowTask* task) {
   if (!is_front(batches, batch)) return false;
-  for (size_t i = batch.first; i < batch.tasks.size(); ++i) {
+  for (size_t i = batch.summary.first_unfinished(); i < batch.tasks.size(); ++i) {
     if (&batch.tasks[i] == task) return true;
     if (!batch.tasks[i].is<RowTask::Ready>()) return false;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,7 +16,17 @@ namespace forebay {
 
 struct WindowBatch;
 
-/// A task: some rows of a batch, usually one, and their state.
+/// What a task does with its block of chunks. Each value includes those before it. BlockUses
+/// changes it, together with the counters of the block.
+enum class BlockUse : uint8_t {
+  kNone,
+  kUser,    ///< counted in ChunkBlock::users: the chunks are not freed
+  kPinned,  ///< counted in Chunk::pins, too: the memory of the chunks is in use
+  kReading  ///< counted in Chunk::readers, too: a compute thread reads that memory, or will
+};
+
+/// A task: some rows of a batch, usually one, and their state. It lives in its batch's list and is
+/// guarded like RowInput.
 struct RowTask : RowInput {
   RowTask(WindowBatch& of, int64_t first, int64_t last) : batch(&of) {
     begin = first;
@@ -24,16 +35,49 @@ struct RowTask : RowInput {
 
   WindowBatch* batch;
   // For plans with chunks:
-  size_t block = 0;          ///< index in WindowBatch::blocks
-  ChunkBlockPtr wider;       ///< replaces that block if replacements are in other chunks
-  bool uses = false;         ///< counted in ChunkBlock::users
-  bool pins = false;         ///< counted in Chunk::pins
-  bool reads_block = false;  ///< counted in Chunk::readers
-  Buffer copied;             ///< lists copied out of chunks that the batch outlasts
+  size_t block = 0;     ///< index in WindowBatch::blocks
+  ChunkBlockPtr wider;  ///< replaces that block if replacements are in other chunks
+  BlockUse block_use = BlockUse::kNone;
+  Buffer copied;  ///< lists copied out of chunks that the batch outlasts
+};
+
+/// Summary of the states of a batch's tasks. The window examines its batches again and again, and
+/// skips with it tasks that cannot move. The states are in the tasks; code that changes one of them
+/// reports it here. The run's lock guards it.
+class TaskSummary {
+ public:
+  /// Number of tasks that are Ready.
+  size_t done() const { return done_; }
+  /// Number of tasks that are Running.
+  size_t running() const { return running_; }
+  /// All tasks before this index are Ready.
+  size_t first_unfinished() const { return first_unfinished_; }
+  /// No task before this index is Waiting for a read. One may be Waiting whose cache entry is in
+  /// memory, since RowTasks::fetch_ahead() passes it over.
+  size_t first_waiting() const { return first_waiting_; }
+  /// All tasks from this index on are Waiting.
+  size_t started_end() const { return started_end_; }
+
+  void on_start(size_t index) { started_end_ = std::max(started_end_, index + 1); }
+  void on_waiting(size_t index) { first_waiting_ = std::min(first_waiting_, index); }
+  /// The task needs no start now. It counts only if no earlier task is Waiting.
+  void pass_waiting(size_t index) { first_waiting_ += index == first_waiting_ ? 1 : 0; }
+  void on_running() { ++running_; }
+  void on_stopped() { --running_; }
+  void on_ready() { ++done_; }
+  void set_first_unfinished(size_t index) { first_unfinished_ = index; }
+  /// All tasks are Waiting again, which on_waiting() has reported.
+  void on_batch_revoked() { done_ = first_unfinished_ = 0; }
+
+ private:
+  size_t done_ = 0, running_ = 0;
+  size_t first_unfinished_ = 0, first_waiting_ = 0, started_end_ = 0;
 };
 
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
-/// divided into tasks. Guarded by the run's lock.
+/// divided into tasks. The window owns it; compute threads and user code that work for it share it
+/// until they have ended. Guarded by the run's lock, except for the rows of a Running task (see
+/// BatchJob).
 struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   /// Divides the rows into tasks of `rows_per_task` rows.
   WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, int64_t rows_per_task);
@@ -46,18 +90,16 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   /// Rows sorted by block. The tasks' rows are indices into it. Empty if the rows are sorted
   /// already.
   std::vector<uint32_t> rows_by_block;
-  bool straddles = false;   ///< it has several blocks of one lane; the older is released early
-  size_t done = 0;          ///< number of tasks that are Ready
-  size_t first = 0;         ///< all tasks before this one are Ready
-  size_t waiting_from = 0;  ///< no task before this one is Waiting
-  size_t untouched = 0;     ///< all tasks from this one on are Waiting
-  size_t running = 0;       ///< number of tasks that are Running
-  bool revoking = false;    ///< it is revoked as soon as no compute thread works on it
-  bool dropped = false;     ///< it was removed from the window
-  bool unread = false;      ///< its error says that storage was unavailable to a compute thread
+  bool crosses_blocks = false;  ///< it has several blocks of one lane; the older is released early
+  TaskSummary summary;          ///< of the states of `tasks`
+  bool revoking = false;        ///< it is revoked as soon as no compute thread works on it
+  bool dropped = false;         ///< it was removed from the window
+  /// Its error says that storage was unavailable to a compute thread. It starts again once it is
+  /// due, because storage may be available by then.
+  bool retry_when_due = false;
   /// RowWork::arrivals() when its replayed samples were last looked up.
-  std::optional<uint64_t> looked_again_at = {};
-  bool due = false;       ///< it is delivered next, and look_at_front() has seen it
+  std::optional<uint64_t> last_retry_at = {};
+  bool due = false;       ///< it is delivered next, and mark_front_due() has seen it
   int assembling = 0;     ///< number of its assembly tasks that have not ended
   bool complete = false;  ///< `made` is set, or it has an error
   std::optional<Batch> made;
@@ -65,20 +107,22 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Whether nothing can be done for the batch now.
   bool is_inactive() const { return revoking || complete || assembling > 0; }
-  bool all_done() const { return done == tasks.size(); }
+  bool all_done() const { return summary.done() == tasks.size(); }
   /// The oldest task that is not Ready. There must be one.
   RowTask& oldest();
   /// Makes the task Waiting. The caller has released its data.
-  void wait(RowTask& task);
+  void make_waiting(RowTask& task);
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
   const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
   /// Whether the task's block is released before the batch is done. For replayed samples this makes
   /// memory for one chunk at a time enough.
-  bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->replayed); }
+  bool releases_block_early(const RowTask& task) const {
+    return crosses_blocks || (!blocks.empty() && block_of(task)->replayed);
+  }
   RowPlacement placement(const RowTask& task) const {
-    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, leaves_early(task)};
+    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, releases_block_early(task)};
   }
 };
 using WindowBatchPtr = std::shared_ptr<WindowBatch>;

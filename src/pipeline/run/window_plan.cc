@@ -22,50 +22,51 @@ int64_t Window::batches_ahead() const {
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
 }
 
-bool Window::is_short() const {
+bool Window::needs_batches() const {
   return static_cast<int64_t>(batches_.size()) < core_.options.window_batches + batches_ahead();
 }
 
 void Window::extend(Actions& actions) {
   if (waits_.waiting() && nothing_planned()) {
-    core_.steps->awaits(planned_);
-    (void)core_.steps->hurry(planned_);
+    core_.steps->set_awaited(planned_);
+    (void)core_.steps->decide_now(planned_);
   }
-  if (!plans_elsewhere()) {
-    while (is_short() && core_.steps->known(planned_)) {
+  if (!plans_on_compute_thread()) {
+    while (needs_batches() && core_.steps->request_step(planned_)) {
       std::optional<StepPlan> step = core_.steps->step(planned_);
       if (!step) return;
-      add(begin(std::move(*step)));
+      add(make_batch(std::move(*step)));
     }
     return;
   }
-  if (planning_ || !is_short() || core_.steps->finished(planned_) || !core_.steps->known(planned_)) return;
+  if (planning_ || !needs_batches() || core_.steps->finished(planned_) || !core_.steps->request_step(planned_)) return;
   planning_ = true;
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
 
+// Runs on a compute thread. Steps are planned without the lock.
 void Window::plan_batches() {
   RunCore::Lock lock(core_.mutex);
-  while (!core_.closed && is_short()) {
+  while (!core_.closed && needs_batches()) {
     const Cursor at = planned_;
-    const uint64_t wanted = plans_dropped_;
+    const uint64_t dropped_before = plans_dropped_;
     lock.unlock();
     std::optional<StepPlan> step = core_.steps->step(at);
-    const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
+    const WindowBatchPtr batch = step ? make_batch(std::move(*step)) : nullptr;
     lock.lock();
     // After a seek() meanwhile, the step belongs to the former place.
-    if (wanted != plans_dropped_) continue;
+    if (dropped_before != plans_dropped_) continue;
     if (!batch) break;
     add(batch);
     core_.act(lock);
   }
   lock.unlock();
-  const Turn turn(core_);
+  const AdvancingLock advancing(core_);
   planning_ = false;
-  core_.ended();
+  core_.on_task_ended();
 }
 
-WindowBatchPtr Window::begin(StepPlan step) const {
+WindowBatchPtr Window::make_batch(StepPlan step) const {
   return std::make_shared<WindowBatch>(*core_.plan, *core_.steps, std::move(step), rows_per_task_);
 }
 

@@ -68,7 +68,7 @@ class AssignedReadingTest : public testing::Test {
   std::vector<std::string> step(int rank, int64_t number) {
     ReadingRank& of = *ranks_[static_cast<size_t>(rank)];
     const Cursor at{0, number * kGlobal, number};
-    const auto known = [&] { return of.itinerary.known(at); };
+    const auto known = [&] { return of.itinerary.request_step(at); };
     if (!of.stream->wait_for(known)) return {};
     std::vector<std::string> keys;
     for (const int64_t id : of.itinerary.indices(*of.itinerary.step(at))) {

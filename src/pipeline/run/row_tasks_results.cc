@@ -9,7 +9,7 @@
 namespace forebay {
 
 std::shared_ptr<void> RowTasks::on_send(Element& element) {
-  if (auto& making = task_of(element).entry.making) making->resume();
+  if (auto& flight = task_of(element).entry.flight) flight->resume();
   return nullptr;
 }
 
@@ -18,38 +18,39 @@ void RowTasks::on_error(Element& element, Status status, Actions& actions) {
   RowTask& task = task_of(element);
   RowResult result;
   core_.row_work.fail(task.batch->job, task.begin, std::move(status), result);
-  conclude(task.batch->shared_from_this(), task, std::move(result), Claim(), actions);
+  process_result(task.batch->shared_from_this(), task, std::move(result), Claim(), actions);
 }
 
 void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
-  Turn turn(core_);
+  AdvancingLock advancing(core_);
   RowTask& task = call.batch->tasks[call.index];
   // A task that was revoked and called user code again has another ticket.
-  const auto* wanted = std::get_if<RowTask::WithUser>(&task.at);
-  if (core_.closed || wanted == nullptr || wanted->ticket != call.ticket) return;
+  const auto* in_user_code = std::get_if<RowTask::InUserCode>(&task.state);
+  if (core_.closed || in_user_code == nullptr || in_user_code->ticket != call.ticket) return;
   if (status.ok()) {
     const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
     status = accept_answer(stage, schema, std::move(record), task);
   }
-  task.at = RowTask::Read{};
+  task.state = RowTask::Read{};
   if (status.ok()) {
     ++task.stage;
     pause_flight(task);
   } else {
-    on_error(task, std::move(status), turn.actions);
+    on_error(task, std::move(status), advancing.actions);
   }
 }
 
+// Runs on a compute thread.
 void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory) {
   const uint64_t own = core_.options.memory.per_thread;
   RowTask& task = batch->tasks[index];
   RunCore::Lock lock(core_.mutex);
   const bool wanted = !core_.closed && !batch->revoking;
-  auto& running = std::get<RowTask::Running>(task.at);
+  auto& running = std::get<RowTask::Running>(task.state);
   running.begun = true;
   const uint64_t granted = running.working.bytes();
   const RowPlacement at = batch->placement(task);
-  core_.settled();
+  core_.on_state_changed();
   const bool ahead = !batch->due;
   lock.unlock();
   RowResult result;
@@ -57,52 +58,57 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
     memory.begin_task(own + granted, own);
     result = core_.row_work.run(task, batch->job, at, memory);
   }
-  Turn turn(core_);
-  core_.ended();
-  --batch->running;
+  AdvancingLock advancing(core_);
+  core_.on_task_ended();
+  batch->summary.on_stopped();
   BlockUses::done_reading(*batch, task);
-  result.unread &= ahead;
-  conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).working), turn.actions);
+  result.storage_unavailable &= ahead;
+  process_result(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.state).working),
+                 advancing.actions);
 }
 
-// `grant`: working memory of the task, which is released.
-void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions) {
+// Processes the result of a compute thread, or the error of a read or of user code. `grant` is the
+// working memory of the task, which is released.
+void RowTasks::process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant,
+                              Actions& actions) {
   if (batch->revoking || core_.closed) {
-    task.at = RowTask::Waiting{};
+    task.state = RowTask::Waiting{};
     grant.give_back();
-    revocation_.settle(*batch);
+    revocation_.finish_revoking(*batch);
     return;
   }
   task.copied = std::move(result.copied);
   if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
-    if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
+    if (const std::optional<uint64_t> needed = charge_values(*batch, task, grant)) {
       // The errors are reported now although the task runs again: rows that were skipped or
       // replaced stay so and do not fail again.
       result.verdict = Verdict::kNeedsBytes;
-    } else if (batch->leaves_early(task)) {
-      uses_.leave(*batch, task);
+      result.needs_bytes = *needed;
+    } else if (batch->releases_block_early(task)) {
+      uses_.release(*batch, task);
     }
   }
   grant.give_back();
   for (RowError& error : result.errors) batch->job.errors.push_back(std::move(error));
-  follow(batch, task, result, actions);
+  apply_verdict(batch, task, result, actions);
 }
 
-void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
+// Gives the task its next state.
+void RowTasks::apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
       // No underflow, since the task asked for more than the thread's own memory and its grant.
-      task.needs = result.needs_bytes - core_.options.memory.per_thread;
-      task.at = RowTask::Read{};
+      task.working_needed = result.needs_bytes - core_.options.memory.per_thread;
+      task.state = RowTask::Read{};
       return pause_flight(task);
-    case Verdict::kElsewhere: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
-    case Verdict::kPageCacheMiss: return read_later(batch, task, actions);
-    case Verdict::kAgain: return revocation_.revoke(*batch, task);
+    case Verdict::kNeedsChunks: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.missing_ids);
+    case Verdict::kPageCacheMiss: return read_from_store(batch, task, actions);
+    case Verdict::kLookUpAgain: return revocation_.revoke(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
     case Verdict::kFatal:  // the batch fails without waiting for its other tasks
       if (batch->job.fatal.ok()) {
         batch->job.fatal = std::move(result.fatal);
-        batch->unread = result.unread;
+        batch->retry_when_due = result.storage_unavailable;
       }
       batch->complete = true;
       core_.changed.notify_all();
@@ -111,13 +117,13 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   }
   if (result.read_from != nullptr) core_.fetcher.queue(*result.read_from).record_try(/*hit=*/true);
   finish(*batch, task);
-  // The task began before the batch was due and ended after look_at_front() had seen the batch,
+  // The task began before the batch was due and ended after mark_front_due() had seen the batch,
   // which it does only once.
-  if (batch->due && std::exchange(batch->unread, false)) revocation_.revoke_batch(*batch);
+  if (batch->due && std::exchange(batch->retry_when_due, false)) revocation_.revoke_batch(*batch);
 }
 
-// The object was not in the page cache.
-void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+// Reads an object asynchronously that was not in the page cache.
+void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoreQueue& queue = core_.fetcher.queue(*task.bytes.store);
   queue.record_try(/*hit=*/false);
   // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
@@ -128,27 +134,27 @@ void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& a
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
   if (queue.has_slot()) {
-    read(task, std::move(task.bytes.claim), /*at_hand=*/false, actions);
+    read(task, std::move(task.bytes.claim), ReadOn::kStore, actions);
   } else {
     revocation_.revoke(*batch, task);
   }
 }
 
 // Releases the fetched bytes and charges the values that wait for the batch, at first from the
-// working memory of the task. Returns false if memory is lacking: the values are dropped, and the
-// task has to run again with `needs_bytes`.
-bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const {
+// working memory of the task. Returns nothing if that succeeded. If memory is lacking, the values
+// are dropped and the task has to run again with the returned bytes of working memory.
+std::optional<uint64_t> RowTasks::charge_values(WindowBatch& batch, RowTask& task, Claim& grant) const {
   BatchJob& job = batch.job;
-  uint64_t kept = 0;
+  uint64_t charged = 0;
   const RowPlacement at = batch.placement(task);
-  for (int64_t i = task.begin; job.keeps_loose_values() && i < task.end; ++i) kept += job.loose_bytes(at.row(i));
-  kept += task.copied.size();
+  for (int64_t i = task.begin; job.stores_values_per_row() && i < task.end; ++i) charged += job.value_bytes(at.row(i));
+  charged += task.copied.size();
   Claim& claim = task.bytes.claim;
-  if (kept <= claim.bytes()) {
-    claim.shrink_to(kept);
-    return true;
+  if (charged <= claim.bytes()) {
+    claim.shrink_to(charged);
+    return std::nullopt;
   }
-  const uint64_t more = kept - claim.bytes();
+  const uint64_t more = charged - claim.bytes();
   Claim values = grant.split(std::min(more, grant.bytes()));
   const uint64_t lacking = more - values.bytes();
   if (task.stage > 0) {  // made by user code, which is not called again
@@ -156,21 +162,20 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
   } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
     values.merge(std::move(*rest));
   } else if (lacking > 0) {  // take() may fail even for 0 bytes, if caches exceed the budget
-    for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
-    *needs_bytes = core_.options.memory.per_thread + more;
-    return false;
+    for (int64_t i = task.begin; i < task.end; ++i) job.drop_values(at.row(i));
+    return core_.options.memory.per_thread + more;
   }
   values.move_to(Use::kFetched);
   claim.merge(std::move(values));
-  return true;
+  return std::nullopt;
 }
 
 void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
   task.bytes.pieces.clear();  // the claim remains for values that wait for the batch
   task.record.clear();
-  task.at = RowTask::Ready{};
-  core_.end(task.entry.making);
-  ++batch.done;
+  task.state = RowTask::Ready{};
+  core_.end_flight(task.entry.flight);
+  batch.summary.on_ready();
 }
 
 }  // namespace forebay

@@ -11,8 +11,9 @@ namespace forebay {
 /// The error of a run whose whole memory is not enough for its oldest task, which needs `bytes`
 /// more: OutOfBudget with the bytes that are enough. `task` is null if the batch is being
 /// assembled. Called with the run's lock held.
-Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes);
-/// Adds the bytes that are enough for every batch, if they are known and more than `status` says.
-Status with_enough(const RunCore& core, Status status);
+Status insufficient_memory(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes);
+/// Replaces the bytes of an OutOfBudget error by those that are enough for every batch, if these
+/// are known and more.
+Status with_sufficient_bytes(const RunCore& core, Status status);
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-#include "pipeline/run/lacking.h"
+#include "pipeline/run/memory_error.h"
 
 #include <algorithm>
 #include <string>
@@ -37,7 +37,7 @@ Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t lea
 Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t bytes,
                      uint64_t least) {
   const ChunkBlock& block = *batch.block_of(task);
-  uint64_t needed = common_bytes(core, batch) + task.needs + bytes;
+  uint64_t needed = common_bytes(core, batch) + task.working_needed + bytes;
   for (const auto& chunk : block.chunks) needed += chunk->claimed_bytes();
   needed = std::max(needed, least);
   const std::string message =
@@ -60,19 +60,19 @@ Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTa
   uint64_t held = size;
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =
-      std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.needs, least);
+      std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.working_needed, least);
   return core.row_work.locate(
       out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                 "for its batch), the budget is {}; raise "
                                 "memory= to {} or more",
-                                needed, size, task.needs, core.memory.capacity(), needed),
+                                needed, size, task.working_needed, core.memory.capacity(), needed),
                     needed),
       id);
 }
 
 }  // namespace
 
-Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes) {
+Status insufficient_memory(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes) {
   // Memory in use and the bytes asked for. No other element holds memory by now.
   const uint64_t least = core.memory.used() + bytes;
   if (task == nullptr) return no_batch_fits(core, batch, least);
@@ -80,12 +80,12 @@ Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* tas
   return no_sample_fits(core, batch, *task, least);
 }
 
-Status with_enough(const RunCore& core, Status status) {
+Status with_sufficient_bytes(const RunCore& core, Status status) {
   const uint64_t enough = core.options.memory.enough ? core.options.memory.enough() : 0;
   if (enough <= status.bytes_needed()) return status;
-  Status told = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
-  if (!status.key().empty()) told = std::move(told).with_key(status.key());
-  return status.sample() ? std::move(told).with_sample(*status.sample()) : told;
+  Status error = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
+  if (!status.key().empty()) error = std::move(error).with_key(status.key());
+  return status.sample() ? std::move(error).with_sample(*status.sample()) : error;
 }
 
 }  // namespace forebay

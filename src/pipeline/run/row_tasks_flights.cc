@@ -1,0 +1,88 @@
+#include <utility>
+
+#include "pipeline/run/row_tasks.h"
+
+// Tasks that want the same cache entry: one makes it and the others wait for it (SingleFlight).
+
+namespace forebay {
+
+// Looks the sample up. If its entry is missing, the task gets the right to make it. Returns false
+// if another task is making the entry: the task is then AwaitingEntry and is notified later.
+bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
+  while (true) {
+    core_.row_work.look_up(task, batch->job);
+    RowEntry& entry = task.entry;
+    if (task.bytes.looked_up && entry.may_proceed()) {
+      if (!entry.missing) core_.end_flight(entry.flight);  // the entry was stored just before
+      return true;
+    }
+    entry.flight = entry.missing->flights->begin(entry.missing->key);
+    if (entry.flight) {
+      // The earlier look-up may have missed an entry that was stored since, also under a version
+      // that another loader has learned since.
+      task.bytes.looked_up = task.bytes.looked_up && core_.row_work.is_still_missing(task, batch->job);
+    } else if (!is_oldest(batches_, *batch, &task)) {
+      if (await_flight(batch, task, SingleFlight::Wait::kAny)) return false;
+    } else if (!bypass_paused_flight(batch, task) && await_flight(batch, task, SingleFlight::Wait::kWorking)) {
+      return false;
+    }
+  }
+}
+
+// Makes the task AwaitingEntry. Returns false, and changes nothing, if the entry's flight has
+// ended, or is paused and must not be waited for. The caller then looks the entry up again.
+bool RowTasks::await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
+  const uint64_t ticket = next_ticket();
+  const size_t index = batch->index_of(task);
+  const bool waits = task.entry.missing->flights->subscribe(
+      task.entry.missing->key, what,
+      [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
+        const std::shared_ptr<void> alive = weak.lock();
+        const WindowBatchPtr of = alive ? weak_batch.lock() : nullptr;
+        if (of) on_flight_ended(*of, index, ticket);
+      });
+  if (waits) task.state = RowTask::AwaitingEntry{ticket};
+  return waits;
+}
+
+// Called on the thread of the task that made the entry. The work continues on a thread of this run.
+void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket) {
+  const RunCore::Lock lock(core_.mutex);
+  RowTask& task = batch.tasks[index];
+  const auto* awaiting = std::get_if<RowTask::AwaitingEntry>(&task.state);
+  if (awaiting == nullptr || awaiting->ticket != ticket) return;
+  batch.make_waiting(task);
+  if (!core_.closed && core_.queue) core_.act_on_a_thread();
+}
+
+// Lets the oldest task of the run make the entry itself if the entry's flight is paused. It waits
+// only for flights that progress by themselves: a paused one may wait for memory that this run
+// holds, or for the consumer of another run, and that may be the thread that this run's consumer
+// waits for. Returns false if the flight is at work or has ended.
+bool RowTasks::bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const {
+  std::optional<SingleFlight::FlightState> state = task.entry.missing->flights->state(task.entry.missing->key);
+  if (!state || state->working) return false;
+  task.entry.bypasses_flight = true;
+  core_.row_work.look_up(task, batch->job);
+  if (state->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*state->stored));
+  return true;
+}
+
+void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const {
+  if (!task.is<RowTask::AwaitingEntry>() || !is_oldest(batches_, *batch, &task)) return;
+  const std::optional<SingleFlight::FlightState> state = task.entry.missing->flights->state(task.entry.missing->key);
+  if (state && state->working) return;
+  batch->make_waiting(task);
+}
+
+// Marks the task's flight as depending on this run: the task needs memory or a thread to continue.
+// Other runs may then bypass it, and use the bytes that it has read.
+void RowTasks::pause_flight(RowTask& task) const {
+  if (!task.entry.flight) return;
+  std::optional<SingleFlight::Stored> stored;
+  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.on_version_read)
+    stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
+  core_.notify_later(task.entry.flight->pause(std::move(stored)));
+}
+
+}  // namespace forebay
