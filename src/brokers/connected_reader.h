@@ -10,10 +10,10 @@ namespace forebay {
 /// A reader of a broker's log over one connection, which it restores whenever it is lost.
 class ConnectedReader : public PollingReader {
  public:
-  std::string troubled() const override { return trouble_; }
+  std::string trouble() const override { return trouble_; }
 
  protected:
-  /// `log`: the log's name, for errors. `server`: that of the server, for troubled().
+  /// `log`: the log's name, for errors. `server`: that of the server, for trouble().
   ConnectedReader(std::string log, std::string server, StreamClock& clock = StreamClock::real())
       : PollingReader(clock), log_(std::move(log)), server_(std::move(server)) {}
 
@@ -27,9 +27,9 @@ class ConnectedReader : public PollingReader {
                             std::vector<LogRecord>& records) = 0;
 
  private:
-  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) final;
-  Time next_look(size_t) final { return is_connected() ? clock_.now() : try_again_; }
+  Time next_poll(size_t) final { return is_connected() ? clock_.now() : try_again_; }
 
   const std::string log_, server_;
   Backoff backoff_;

@@ -28,7 +28,7 @@ class Backoff {
 /// Calls `ask`, and calls it again while it returns Unavailable, for `patience` at most or until a
 /// stop. Returns its last result.
 template <typename Ask>
-auto ask_until_available(Ask ask, std::chrono::seconds patience, StreamClock& clock, const std::stop_token& stop) {
+auto retry_until_available(Ask ask, std::chrono::seconds patience, StreamClock& clock, const std::stop_token& stop) {
   Backoff backoff;
   const StreamClock::Time end = clock.now() + patience;
   while (true) {

@@ -12,7 +12,7 @@
 
 #include "plan/merging.h"
 #include "stream/decision.h"
-#include "stream/decision_witness.h"
+#include "stream/decision_observer.h"
 #include "stream/record_log.h"
 
 namespace forebay {
@@ -29,7 +29,7 @@ class DecidedRecords {
   /// Forgets everything and continues from `base`, which must name no decision.
   void begin(StreamPlace base);
   /// Sets the offsets after which the run began. Called only while base() is the run's beginning.
-  void begin_after(std::vector<std::string> after);
+  void set_beginning(std::vector<std::string> after);
   const StreamPlace& base() const { return base_; }
   /// The number of the first record that is in no decision.
   int64_t end() const;
@@ -40,7 +40,7 @@ class DecidedRecords {
   /// the place of each. Both are empty for a decision of missing records.
   void add(Decision decision, std::vector<std::vector<LogRecord>> records, std::span<const MergedRecord> order);
   /// Reports the decisions that begin at record `from` or later to a witness.
-  void report(DecisionWitness& witness, int64_t from) const;
+  void report(DecisionObserver& observer, int64_t from) const;
 
   /// Null if the record is delivered, not decided, or missing.
   RecordPtr record(int64_t number) const;
@@ -51,7 +51,7 @@ class DecidedRecords {
   std::vector<int64_t> missing(int64_t from, int64_t to) const;
   /// The offset of the record before that one in its partition. Empty if that one is the first. The
   /// record itself must not be delivered yet; those before it may be.
-  std::string before(int64_t number) const;
+  std::string offset_before(int64_t number) const;
   /// The place of record `number`, which must be decided and not delivered.
   StreamPlace place(int64_t number) const;
   /// Count of the numbers that were decided without records, including those before begin().

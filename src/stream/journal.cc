@@ -193,8 +193,8 @@ Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
   }
   while (read_ && read_->first < first) FOREBAY_RETURN_IF_ERROR(read_next());
   // If the journal was cut off, the repetition ends after its last complete line.
-  if (!read_) return Answer{Says::kEnd, {}};
-  if (read_->first == first) return Answer{Says::kThis, *read_};
+  if (!read_) return Answer{Kind::kEnd, {}};
+  if (read_->first == first) return Answer{Kind::kDecision, *read_};
   return Status(
       Code::kStateMismatch,
       fmt::format("{}: no decision begins at record {}, where this run stands; it is of another run", path_, first));

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "stream/decision_guide.h"
-#include "stream/decision_witness.h"
+#include "stream/decision_observer.h"
 #include "stream/stream_options.h"
 
 namespace forebay {
@@ -30,7 +30,7 @@ struct JournalHeader {
 /// the run repeatable, although the arrival of records is not.
 ///
 /// A stream calls decided() under its lock; the loader calls flush() from any thread.
-class JournalWriter final : public DecisionWitness {
+class JournalWriter final : public DecisionObserver {
  public:
   /// Begins a journal, or continues one of the same run: its decisions from `header.place` on are
   /// replaced. InvalidArgument if the file is no journal, belongs to another run, or ends before

@@ -26,14 +26,14 @@ class RecordSink {
   /// Returns for each partition the offset after which reading begins. Called once, on one thread,
   /// before anything is read.
   virtual Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) = 0;
-  struct Wanted {
+  struct Demand {
     std::vector<size_t> partitions;  ///< empty: a stop is requested
     uint64_t free_bytes = 0;         ///< free bytes of the memory budget, for all readers together
   };
   /// Waits until some of these partitions, which belong to one reader, should be read.
-  virtual Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) = 0;
+  virtual Demand wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) = 0;
   /// Takes records as they were read, each partition's in its order. A failure ends the reading.
-  virtual Status take_in(std::vector<LogRecord> records) = 0;
+  virtual Status add_records(std::vector<LogRecord> records) = 0;
   /// All partitions have ended.
   virtual void end_of_log() = 0;
   /// Nothing more will be read, for that reason.
@@ -76,7 +76,7 @@ class LogReading {
  private:
   void read_all(const std::stop_token& stop);
   void read(size_t number, const std::vector<LogPosition>& from, const std::stop_token& stop);
-  Status take_in(size_t number, LogReader& reader, std::vector<LogRecord> records);
+  Status add_records(size_t number, LogReader& reader, std::vector<LogRecord> records);
   Status note_gaps(const std::vector<LogGap>& gaps);
 
   const std::shared_ptr<const RecordLog> log_;

@@ -25,10 +25,10 @@ class PollingReader : public LogReader {
 
   /// Adds the records of the wanted partitions, at least one, that are there now, and gaps to
   /// `gaps_`. `limits.wait` is the rest of the wait.
-  virtual Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  virtual Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                       std::vector<LogRecord>& records) = 0;
   /// The time of the next look after one that found nothing.
-  virtual Time next_look(size_t wanted) = 0;
+  virtual Time next_poll(size_t wanted) = 0;
 
   /// Those of `all` that read the wanted partitions. InvalidArgument for a partition of another
   /// reader.

@@ -37,7 +37,7 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
     if (!records.empty()) until = std::chrono::steady_clock::now() + kReadAgain;
     for (const LogRecord& record : records) {
       const int order = log.compare(record.offset, place.offset);
-      if (order == 0) return std::make_shared<const LogRecord>(record.alone());
+      if (order == 0) return std::make_shared<const LogRecord>(record.deep_copy());
       if (order > 0) return forgotten();
     }
     // There may be no record after a gap, so that only the gap shows the loss.
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
     if (reader->ended() || std::chrono::steady_clock::now() > until)
       return unavailable(fmt::format("{}: '{}' of partition '{}', which was read before, cannot be read again: {}",
                                      log.name(), place.offset, partition,
-                                     reader->troubled().empty() ? "it does not come" : reader->troubled()));
+                                     reader->trouble().empty() ? "it does not come" : reader->trouble()));
   }
 }
 

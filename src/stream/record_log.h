@@ -29,15 +29,15 @@ struct LogRecord {
   /// they keep alive.
   Buffer payload = {};
   /// Bytes that are held elsewhere for this record, as by a user's program.
-  uint64_t elsewhere = 0;
+  uint64_t external_bytes = 0;
   /// The record is remote: only its place is here. Key and payload are at the rank that reads its
   /// partition (AssignedLog).
-  bool away = false;
+  bool remote = false;
   /// Bytes in memory while the record waits. The rest of a larger buffer that its payload keeps
   /// alive is not counted.
   uint64_t bytes() const;
   /// A copy with a payload of its own, which outlives the records that were read with it.
-  LogRecord alone() const;
+  LogRecord deep_copy() const;
 };
 
 /// The position where reading a partition begins: after the record of that offset. Empty: at the
@@ -71,7 +71,7 @@ class LogReader {
 
   /// The next records of the wanted partitions (indices of RecordLog::partitions()), each
   /// partition's in its order. Nothing of other partitions is read from the server, except for what
-  /// was already under way. Empty after `wait`, or while there is no connection; then troubled()
+  /// was already under way. Empty after `wait`, or while there is no connection; then trouble()
   /// gives the reason. Errors end the reading: Corrupt, NotFound (the log is gone), InvalidArgument
   /// (not permitted, or not a log). Cancelled after a stop.
   virtual Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
@@ -81,7 +81,7 @@ class LogReader {
   virtual std::vector<LogGap> take_gaps() { return {}; }
   /// The reason why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"). Empty
   /// if there is none.
-  virtual std::string troubled() const { return {}; }
+  virtual std::string trouble() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
   /// Bytes in memory for the next records, in addition to the returned ones.
   virtual uint64_t held_bytes() const { return 0; }

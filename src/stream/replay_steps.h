@@ -21,19 +21,19 @@ class StepSamples {
   virtual ~StepSamples() = default;
   /// The new samples of a step in global order: their ids in the source, and labels. An error ends
   /// the run.
-  virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
+  virtual Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const = 0;
   /// Reports samples of a step that enter the replay buffer. A source that has each sample only
-  /// once retains them until let_go(). An error ends the run.
-  virtual Status keep(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
+  /// once retains them until release(). An error ends the run.
+  virtual Status retain(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
   /// Reports samples that no step will have again.
-  virtual void let_go(std::span<const int64_t> /*left*/) {}
+  virtual void release(std::span<const int64_t> /*left*/) {}
   /// Reports the replayed samples of a step of this rank. Remote ones are fetched, and the run is
   /// notified when they have arrived.
-  virtual void bring(std::span<const int64_t> /*ids*/) {}
+  virtual void start_fetch(std::span<const int64_t> /*ids*/) {}
   /// Reports that the step with these replayed samples is delivered.
-  virtual void give_back(std::span<const int64_t> /*ids*/) {}
+  virtual void on_delivered(std::span<const int64_t> /*ids*/) {}
   /// Whether all of them can be read. An error ends the run.
-  virtual Result<bool> here(std::span<const int64_t> /*ids*/) const { return true; }
+  virtual Result<bool> all_available(std::span<const int64_t> /*ids*/) const { return true; }
   /// The samples that are awaited, for the user's log; empty if there are none.
   virtual std::string awaited() const { return {}; }
 };
@@ -44,10 +44,10 @@ class ReplayResults {
  public:
   virtual ~ReplayResults() = default;
   /// Retains the results of these samples, which enter the buffer; each call counts.
-  virtual void hold(std::span<const ReplaySample> entered) = 0;
-  virtual void let_go(std::span<const ReplaySample> left) = 0;
+  virtual void retain(std::span<const ReplaySample> entered) = 0;
+  virtual void release(std::span<const ReplaySample> left) = 0;
   /// Retains the results of these samples and of no others.
-  virtual void hold_only(std::span<const ReplaySample> buffer) = 0;
+  virtual void retain_only(std::span<const ReplaySample> buffer) = 0;
 };
 
 /// Steps with replayed samples. They replace records of a stream that did not arrive in time.
@@ -64,9 +64,9 @@ class ReplaySteps final : public StepSource {
   /// Makes no step known until the run continues: plans that are under way belong to the old place.
   void pause();
   /// Continues the run somewhere with that replay buffer. Called before the first step() there.
-  void begin_with(Rehearsal buffer);
+  void resume_with(Rehearsal buffer);
   /// Continues the run somewhere with the replay buffer of the delivered steps.
-  void begin_elsewhere();
+  void resume();
   /// Reports that the batches before `at` are delivered.
   void delivered(const Cursor& at);
   /// The replay buffer after the delivered steps: part of a state.
@@ -101,9 +101,9 @@ class ReplaySteps final : public StepSource {
     Cursor request;  // the place at which it was requested
     Cursor plan;     // its own place
   };
-  void begin_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
-  void let_go_of_others(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
-  std::optional<StepPlan> once_here(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
+  void resume_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
+  void release_all_but(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
+  std::optional<StepPlan> plan_if_available(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
   bool is_held_up(const Cursor& at) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
@@ -119,7 +119,7 @@ class ReplaySteps final : public StepSource {
   std::optional<HeldUp> held_up_ FOREBAY_GUARDED_BY(mutex_);
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   bool paused_ FOREBAY_GUARDED_BY(mutex_) = false;
-  std::atomic<uint64_t> begun_ = 0;  // how many times the run continued at another place
+  std::atomic<uint64_t> resumes_ = 0;  // how many times the run continued at another place
 };
 
 }  // namespace forebay

@@ -11,8 +11,8 @@ class StepRecords {
  public:
   virtual ~StepRecords() = default;
   /// Begins to bring records of this rank's steps. They must be decided.
-  virtual void bring(std::span<const int64_t> numbers) = 0;
-  virtual bool here(std::span<const int64_t> numbers) const = 0;
+  virtual void start_fetch(std::span<const int64_t> numbers) = 0;
+  virtual bool all_available(std::span<const int64_t> numbers) const = 0;
   /// The records that are awaited, for the user's log; empty if there are none.
   virtual std::string awaited() const = 0;
 };

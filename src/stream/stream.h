@@ -36,7 +36,7 @@ class Stream : private RecordSink {
   const RecordLog& log() const { return *log_; }
   const StreamOptions& options() const { return options_; }
 
-  /// These are set before the first seek(): the function to call when known() would give another
+  /// These are set before the first seek(): the function to call when request() would give another
   /// answer; the guide that decides instead of this stream; the witness that passes decisions on to
   /// other ranks.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
@@ -44,14 +44,14 @@ class Stream : private RecordSink {
     const Lock lock(mutex_);
     decider_.set_guide(std::move(guide));
   }
-  void set_publisher(std::shared_ptr<DecisionWitness> publisher) {
+  void set_publisher(std::shared_ptr<DecisionObserver> publisher) {
     const Lock lock(mutex_);
     decider_.set_publisher(std::move(publisher));
   }
   /// Sets a function that is called, without a lock, with each record that the stream releases.
   void on_release(std::function<void(const LogRecord&)> released) { released_ = std::move(released); }
 
-  /// Continues from that place. Nothing is known until the first known() after it, which begins to
+  /// Continues from that place. Nothing is known until the first request() after it, which begins to
   /// read. Not to be called during another seek() or stop().
   void seek(StreamPlace place);
   /// The place where a run without a state begins.
@@ -67,17 +67,17 @@ class Stream : private RecordSink {
   void drop_records();
 
   /// Whether all records below `end` are decided, or the stream is known to end before them.
-  bool known(int64_t end);
-  /// The end of the decided records. Unlike known(), does not request more.
+  bool request(int64_t end);
+  /// The end of the decided records. Unlike request(), does not request more.
   int64_t decided() const { return locked()->decided().end(); }
   /// Called when the trainer waits for the records below `end` and has none before them. They are
   /// then read even if records of the previous decision fill the memory.
-  void awaits(int64_t end);
+  void set_awaited(int64_t end);
   /// Called when the trainer waits for the records below `end` and replayed samples can replace
   /// them. Unless `on_underrun` is kWait, a stream that decides takes the records that have
   /// arrived, and decides the remaining numbers without records. Returns whether all below `end`
   /// are known now. on_arrival() is not called for these decisions.
-  bool hurry(int64_t end);
+  bool decide_now(int64_t end);
   /// Numbers in [from, to) that were decided without records. All of the range must be known.
   std::vector<int64_t> missing(int64_t from, int64_t to) const { return locked()->decided().missing(from, to); }
   /// The total number of records, if it is known because the log or the guide has ended.
@@ -86,19 +86,19 @@ class Stream : private RecordSink {
   Status failure() const { return locked()->failure(); }
   /// Text for the user's log: what is awaited, which partitions give nothing, and why.
   std::string awaited() const;
-  /// Reports that the guide has another answer, or that known() may have one for another reason.
+  /// Reports that the guide has another answer, or that request() may have one for another reason.
   void look_again();
 
   /// Reports every decision to that witness from now on. The first ones are decisions that are made
   /// already and begin at record `from` or later. Null: there is no witness. Returns the number up
   /// to which decisions were reported to the previous witness.
-  int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
+  int64_t set_observer(std::shared_ptr<DecisionObserver> observer, int64_t from);
 
   /// A record that is known and not delivered; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const { return locked()->decided().record(number); }
   /// An offset after which reading a record again can begin: that of the record before it in its
   /// partition. Empty if it is the first. The same on every rank.
-  std::string before(int64_t number) const { return locked()->decided().before(number); }
+  std::string offset_before(int64_t number) const { return locked()->decided().offset_before(number); }
   /// Completes a remote record. A record that is delivered by now, or that was read for a run that
   /// is over, is ignored.
   void fill(int64_t number, LogRecord whole);
@@ -129,13 +129,13 @@ class Stream : private RecordSink {
   Locked locked() const FOREBAY_NO_THREAD_SAFETY_ANALYSIS { return {Lock(mutex_), decider_}; }
 
   Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) override;
-  Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) override;
-  Status take_in(std::vector<LogRecord> records) override;
+  Demand wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) override;
+  Status add_records(std::vector<LogRecord> records) override;
   void end_of_log() override;
 
   /// Returns whether the caller has to call arrived_() once it has released the lock.
-  bool settle_news() FOREBAY_REQUIRES(mutex_);
-  void notify() FOREBAY_REQUIRES(mutex_);
+  bool on_change() FOREBAY_REQUIRES(mutex_);
+  void wake_readers() FOREBAY_REQUIRES(mutex_);
   uint64_t bytes() const FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<const RecordLog> log_;
@@ -145,7 +145,7 @@ class Stream : private RecordSink {
   std::function<void(const LogRecord&)> released_;
 
   mutable Mutex mutex_;
-  StoppableCondVar room_;  // notified when readers may continue or a beginning is known
+  StoppableCondVar readers_wakeup_;  // notified when readers may continue or a beginning is known
   Decider decider_ FOREBAY_GUARDED_BY(mutex_);
   bool stopped_ FOREBAY_GUARDED_BY(mutex_) = true;
   bool reads_ FOREBAY_GUARDED_BY(mutex_) = false;

@@ -32,7 +32,7 @@ class StreamItinerary final : public StepSource {
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
   /// Sets the stream's record `number` as the position of the run at `at`. Called before the first
   /// step() after a seek of the stream.
-  void stand(const Cursor& at, int64_t number);
+  void set_anchor(const Cursor& at, int64_t number);
   /// The number of the first record of the step at a place.
   int64_t number_at(const Cursor& at) const;
   /// The place itself, or the beginning of the next epoch if this epoch has no steps left.
@@ -62,7 +62,7 @@ class StreamItinerary final : public StepSource {
  private:
   void note_vacant(StepPlan& plan, int64_t size) const;
   std::vector<int64_t> own_numbers(int64_t first) const;
-  void bring_rows(int64_t first);
+  void fetch_rows_ahead(int64_t first);
 
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
@@ -70,8 +70,8 @@ class StreamItinerary final : public StepSource {
   mutable Mutex mutex_;
   Cursor anchor_ FOREBAY_GUARDED_BY(mutex_);
   int64_t anchored_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<StepRecords> records_;            // null: this rank reads all records itself
-  int64_t brought_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
+  std::shared_ptr<StepRecords> records_;                       // null: this rank reads all records itself
+  int64_t rows_requested_end_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
 };
 
 }  // namespace forebay

@@ -14,9 +14,9 @@ namespace forebay {
 
 /// Records that have arrived and are in no decision yet, each partition's in its order. A Decider
 /// owns them; used by one thread at a time.
-class Waiting {
+class WaitingRecords {
  public:
-  virtual ~Waiting() = default;
+  virtual ~WaitingRecords() = default;
 
   /// Adds a record that comes after the last one of its partition.
   virtual Status add(LogRecord record) = 0;
@@ -46,9 +46,9 @@ class Waiting {
 
 /// Waiting records in queues, for all policies but kSample. `decides`: they may drop records
 /// themselves, and not only those that a given decision drops.
-std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides);
+std::unique_ptr<WaitingRecords> make_waiting_queues(const StreamOptions& options, size_t partitions, bool decides);
 /// A sample of the records that arrived since the last decision, for kSample. Without `decides`, no
 /// record enters it before the decision is known.
-std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides);
+std::unique_ptr<WaitingRecords> make_waiting_sample(const StreamOptions& options, size_t partitions, bool decides);
 
 }  // namespace forebay

@@ -138,7 +138,7 @@ Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) con
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     // Never 0 ms, which would not wait for an answer.
     auto count = ask_partitions(std::max(std::min(some, left), std::chrono::milliseconds(1)));
-    look();
+    poll();
     FOREBAY_RETURN_IF_ERROR(refusal());
     if (count.ok() || count.status().code() != Code::kUnavailable || some >= left) return count;
   }

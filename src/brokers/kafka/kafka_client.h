@@ -46,7 +46,7 @@ class KafkaClient {
   void stop();
 
   /// Serves the library's callbacks. Never waits.
-  void look() const { rd_kafka_poll(client_, 0); }
+  void poll() const { rd_kafka_poll(client_, 0); }
   /// Returns the latest problem of the connections; empty if there is none.
   std::string trouble() const;
   /// Clears the problem, once the servers answer again.

@@ -60,7 +60,7 @@ KafkaReader::~KafkaReader() {
   (void)run_detached<bool>(work, clock_.now() + kEndLimit, {}, "it ends");
 }
 
-Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+Status KafkaReader::poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                          std::vector<LogRecord>& records) {
   FOREBAY_ASSIGN(std::vector<Partition*> partitions, find_wanted(wanted, partitions_));
   // Rotated, so that a partition that always has messages does not use all bytes of a read.
@@ -68,7 +68,7 @@ Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits
   if (!client_) {
     FOREBAY_ASSIGN(client_, KafkaClient::make(address_, partitions_.size()));
   }
-  client_->look();
+  client_->poll();
   FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
   uint64_t bytes = limits.bytes;
   for (Partition* const from : partitions) {
@@ -79,7 +79,7 @@ Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits
   return {};
 }
 
-KafkaReader::Time KafkaReader::next_look(size_t) { return clock_.now() + kLookAgain; }
+KafkaReader::Time KafkaReader::next_poll(size_t) { return clock_.now() + kLookAgain; }
 
 Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                                    std::vector<LogRecord>& out) {

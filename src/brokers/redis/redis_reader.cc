@@ -24,9 +24,9 @@ Status RedisReader::connect(bool, const std::stop_token& stop) {
   return {};
 }
 
-std::string RedisReader::troubled() const {
+std::string RedisReader::trouble() const {
   // The stream may be created later, so reading waits for it; but usually its name is wrong.
-  const std::string trouble = ConnectedReader::troubled();
+  const std::string trouble = ConnectedReader::trouble();
   if (trouble.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
   return trouble.empty() ? ends_before_ : trouble;
 }
@@ -69,7 +69,7 @@ Status RedisReader::check_ends(const std::vector<Stream*>& streams, const std::s
 }
 
 Status RedisReader::check_end(Stream& stream, const StreamInfo& info) {
-  const EndWatch::Found found = stream.end.look(info, stream.position, stream.nothing_read, RedisClock::now());
+  const EndWatch::Found found = stream.end.check(info, stream.position, stream.nothing_read, RedisClock::now());
   if (found == EndWatch::Found::kGoesOn) return {};
   ends_before_ = fmt::format(
       "the stream '{}' ends at '{}', before '{}' where reading is to go on: it was made anew, or restored from an "

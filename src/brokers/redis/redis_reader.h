@@ -29,7 +29,7 @@ class RedisReader final : public ConnectedReader {
       : ConnectedReader(address.name, address.host.to_string()), address_(std::move(address)),
         streams_(std::move(streams)) {}
 
-  std::string troubled() const override;
+  std::string trouble() const override;
 
  private:
   using Deadline = TcpSocket::Deadline;

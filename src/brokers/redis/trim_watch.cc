@@ -72,7 +72,7 @@ std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, 
   return missing;
 }
 
-EndWatch::Found EndWatch::look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now) {
+EndWatch::Found EndWatch::check(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now) {
   if (!info.exists || info.last >= position) {
     since_.reset();
     return Found::kGoesOn;

@@ -59,7 +59,7 @@ class EndWatch {
   /// Called with each answer. Returns kMadeAnew if the stream has ended before `position` in all
   /// answers for kLasts, and either did so when reading began, or has grown since and still ends
   /// before `position`.
-  Found look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now);
+  Found check(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now);
 
  private:
   std::optional<Clock::time_point> since_;

@@ -134,7 +134,7 @@ Status ReplayRun::begin_with_given() {
   if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
   FOREBAY_ASSIGN(Rehearsal kept, restored(*before.replay));
   FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(kept)));
-  steps_->begin_with(std::move(kept));
+  steps_->resume_with(std::move(kept));
   return {};
 }
 
@@ -155,7 +155,7 @@ Result<Run::GoOn> ReplayRun::load(const Checkpoint& saved) {
     FOREBAY_ASSIGN(kept, restored(*saved.replay));
   }
   return GoOn([steps = steps_, kept = std::move(kept), go_on = std::move(go_on)] {
-    steps->begin_with(kept);
+    steps->resume_with(kept);
     go_on();
   });
 }
@@ -166,7 +166,7 @@ void ReplayRun::pause() {
 }
 
 void ReplayRun::go_elsewhere() {
-  steps_->begin_elsewhere();
+  steps_->resume();
   run_->go_elsewhere();
 }
 

@@ -50,7 +50,7 @@ Result<FolderPlace> last_settled(const FilePattern& pattern, const StreamClock& 
 }
 
 Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, const std::stop_token& stop) {
-  if (waiting_.empty() && clock_.now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
+  if (waiting_.empty() && clock_.now() >= next_scan_) FOREBAY_RETURN_IF_ERROR(scan_folder(stop));
   std::vector<Found> found;
   while (!waiting_.empty() && found.size() < most) {
     Found one = std::move(waiting_.back());
@@ -64,7 +64,7 @@ Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, con
   return found;
 }
 
-Status FollowedFolder::look(const std::stop_token& stop) {
+Status FollowedFolder::scan_folder(const std::stop_token& stop) {
   const Time begin = clock_.now();
   const int64_t until = settled_until(begin, clock_.wall_ns());
   int64_t latest = latest_.empty() ? -1 : latest_.back().second;
@@ -89,7 +89,7 @@ Status FollowedFolder::look(const std::stop_token& stop) {
   const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
   waiting_.erase(twice.begin(), twice.end());
   // After a scan of a large folder, which takes long, the pause is ten times as long.
-  look_at_ = end + std::max<Time::duration>(kLookEvery, (end - begin) * kShareOfLooking);
+  next_scan_ = end + std::max<Time::duration>(kLookEvery, (end - begin) * kShareOfLooking);
   return {};
 }
 

@@ -42,7 +42,7 @@ class SharingReader final : public LogReader {
     return records;
   }
   std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
-  std::string troubled() const override { return reader_->troubled(); }
+  std::string trouble() const override { return reader_->trouble(); }
   int64_t reconnects() const override { return reader_->reconnects(); }
   uint64_t held_bytes() const override { return reader_->held_bytes(); }
   bool ended() const override { return reader_->ended(); }
@@ -69,9 +69,9 @@ class FollowingReader final : public PollingReader {
     }
   }
 
-  std::string troubled() const override {
+  std::string trouble() const override {
     for (const Owner& owner : owners_) {
-      if (owner.direct && !owner.direct->troubled().empty()) return owner.direct->troubled();
+      if (owner.direct && !owner.direct->trouble().empty()) return owner.direct->trouble();
       if (!owner.trouble.empty())
         return fmt::format("rank {}, which reads '{}': {}", owner.rank,
                            log_->partitions()[owner.partitions.front().partition], owner.trouble);
@@ -103,14 +103,14 @@ class FollowingReader final : public PollingReader {
     std::unique_ptr<LogReader> direct = {};  // set once the rank is given up
   };
 
-  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override {
     for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_of(owner, wanted, limits, stop, records));
     if (!records.empty() || !gaps_.empty()) rest_ = kNotesSoon;
     return {};
   }
 
-  Time next_look(size_t) override {
+  Time next_poll(size_t) override {
     const auto longest = kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften));
     return clock_.now() + std::exchange(rest_, std::min(2 * rest_, longest));
   }
@@ -158,7 +158,7 @@ class FollowingReader final : public PollingReader {
       LogRecord record;
       record.partition = followed.partition;
       record.offset = note.offset;
-      record.away = true;
+      record.remote = true;
       records.push_back(std::move(record));
       followed.last = note.offset;
     }

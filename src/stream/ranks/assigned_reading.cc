@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks,
+AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> ranks,
                                  RecordShelf::Limits limits)
     : log_(std::move(log)), ranks_(std::move(ranks)),
       shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), limits)),
@@ -23,12 +23,12 @@ AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shar
 
 void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_ = std::move(stream);
-  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->released(record); });
+  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->on_release(record); });
   exchange_ = std::make_unique<RecordExchange>(
       *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks_->ask(RankRequest::Kind::kRows, rank, rows_of(numbers), stop);
+        return ranks_->ask(RankRequest::Kind::kRows, rank, row_items(numbers), stop);
       });
-  ranks_->share(shelf_, log_->partitions().size());
+  ranks_->serve_shelf(shelf_, log_->partitions().size());
 }
 
 void AssignedReading::on_arrival(std::function<void()> arrived) {
@@ -38,24 +38,24 @@ void AssignedReading::on_arrival(std::function<void()> arrived) {
   });
 }
 
-void AssignedReading::bring(std::span<const int64_t> numbers) {
+void AssignedReading::start_fetch(std::span<const int64_t> numbers) {
   std::vector<int64_t> remote;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
     if (!record) continue;
-    if (record->away) {
+    if (record->remote) {
       remote.push_back(number);
     } else {
-      shelf_->taken(*record);
+      shelf_->remove(*record);
     }
   }
-  exchange_->bring(remote);
+  exchange_->start_fetch(remote);
 }
 
-bool AssignedReading::here(std::span<const int64_t> numbers) const {
+bool AssignedReading::all_available(std::span<const int64_t> numbers) const {
   return std::ranges::all_of(numbers, [&](int64_t number) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
-    return !record || !record->away;
+    return !record || !record->remote;
   });
 }
 
@@ -65,29 +65,29 @@ int AssignedReading::owner(int64_t number) const {
   return record ? AssignedLog::reader_of(record->partition, ranks_->ranks()) : own_rank();
 }
 
-Status AssignedReading::lend(int64_t number, const Buffer& bytes) {
+Status AssignedReading::receive(int64_t number, const Buffer& bytes) {
   const std::shared_ptr<const LogRecord> place = stream_->record(number);
   if (!place) return {};
   FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, place->partition));
   if (record.offset != place->offset)
     return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", place->offset, log_->name())};
-  // alone() is not needed: all records of an answer are this rank's, and are released at about the
+  // deep_copy() is not needed: all records of an answer are this rank's, and are released at about the
   // same time.
   stream_->fill(number, std::move(record));
   return {};
 }
 
-Status AssignedReading::read_again(int64_t number, const std::stop_token& stop) {
+Status AssignedReading::read_from_log(int64_t number, const std::stop_token& stop) {
   const std::shared_ptr<const LogRecord> away = stream_->record(number);
   if (!away) return {};
-  const RecordPlace place{away->partition, away->offset, stream_->before(number)};
+  const RecordPlace place{away->partition, away->offset, stream_->offset_before(number)};
   FOREBAY_ASSIGN(const std::shared_ptr<const LogRecord> record, read_record(*log_, place, stop));
   stream_->fill(number, *record);
   return {};
 }
 
 // The names of these records in requests to other ranks.
-std::vector<RankItem> AssignedReading::rows_of(std::span<const int64_t> numbers) const {
+std::vector<RankItem> AssignedReading::row_items(std::span<const int64_t> numbers) const {
   std::vector<RankItem> rows;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);

@@ -36,13 +36,13 @@ class RecordExchange {
   ~RecordExchange() { close(); }
 
   /// Sets the function that is called when records have arrived or failure() has changed. To be
-  /// called before the first bring().
+  /// called before the first start_fetch().
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
   /// Begins to bring records that are not in memory here. For replayed samples these are what
-  /// ReplayRecords::borrow() returned.
-  void bring(std::span<const int64_t> numbers);
+  /// ReplayRecords::pin() returned.
+  void start_fetch(std::span<const int64_t> numbers);
   /// Drops all records that are waited for: the next ones are of another run.
-  void begin_anew();
+  void begin_run();
   void close();
 
   /// The reason why a record can never be brought; ok if there is none.
@@ -51,25 +51,25 @@ class RecordExchange {
   std::string awaited() const;
 
   struct Stats {
-    int64_t lent = 0, reread = 0, lost = 0;  ///< records
+    int64_t received = 0, reread = 0, lost = 0;  ///< records
   };
   Stats stats() const;
 
  private:
   using Time = StreamClock::Time;
-  enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
-  struct Wanted {
+  enum class Outcome : uint8_t { kUnknown, kNotYet, kFromDisk, kReceived, kReread, kLost };
+  struct Pending {
     int64_t number = 0;
     Time since;
     Outcome outcome = Outcome::kUnknown;
   };
-  void work(const std::stop_token& stop);
-  Status bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop);
-  std::map<int, std::vector<Wanted>> next() FOREBAY_REQUIRES(mutex_);
-  void read_disk(std::vector<Wanted>& records);
-  void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
-  Status do_without_owner(Wanted& record, const std::stop_token& stop);
-  bool settle(const std::map<int, std::vector<Wanted>>& asked) FOREBAY_REQUIRES(mutex_);
+  void run_fetches(const std::stop_token& stop);
+  Status fetch(std::map<int, std::vector<Pending>>& asked, const std::stop_token& stop);
+  std::map<int, std::vector<Pending>> next_by_owner() FOREBAY_REQUIRES(mutex_);
+  void read_disk(std::vector<Pending>& records);
+  void ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop);
+  Status fetch_without_owner(Pending& record, const std::stop_token& stop);
+  bool finish_arrived(const std::map<int, std::vector<Pending>>& asked) FOREBAY_REQUIRES(mutex_);
 
   AwaitedRecords& records_;
   const Ask ask_;

@@ -34,24 +34,24 @@ class RecordShelf {
   RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
   /// Drops everything: the next records are of another run.
-  void begin_anew(uint64_t seeks);
+  void begin_run(uint64_t run);
 
   /// Adds records and gaps in the order in which they were read, before the stream gets them.
   void add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps);
   /// Removes a record that this rank itself has in a batch.
-  void taken(const LogRecord& record);
+  void remove(const LogRecord& record);
   /// The stream has released this record. If it was not fetched yet, it now counts as late.
-  void released(const LogRecord& record);
+  void on_release(const LogRecord& record);
 
   /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all
   /// notes before. Returns nothing if there are none yet or the run is another one, and an empty
   /// buffer if these notes were dropped.
-  std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
+  std::optional<Buffer> notes_from(uint64_t run, int rank, size_t partition, uint64_t from);
   /// Removes a record and returns its record_bytes(), for the one rank that needs it. Returns
   /// nothing if the record is no longer here.
-  std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
+  std::optional<Buffer> take_row(uint64_t run, size_t partition, uint64_t offset_hash);
   /// Whether the stream has released a record that another rank has not fetched.
-  bool is_awaited() const;
+  bool has_late_rows() const;
   /// The hash of an offset, by which ranks request a record.
   static uint64_t hash_of(const std::string& offset);
 
@@ -68,22 +68,22 @@ class RecordShelf {
     std::optional<std::list<Late>::iterator> late = {};  // set once the stream has released it
   };
   struct Partition {
-    uint64_t first_note = 0;  // number of the first element of `notes`
-    std::deque<RecordNote> notes;
+    uint64_t first_note = 0;  // number of the first element of `notes_from`
+    std::deque<RecordNote> notes_from;
     std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
-  void note(size_t partition, RecordNote note) FOREBAY_REQUIRES(mutex_);
-  void forget_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
-  std::optional<Row> take_out(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
-  void forget_late() FOREBAY_REQUIRES(mutex_);
-  void count() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
+  void add_note(size_t partition, RecordNote add_note) FOREBAY_REQUIRES(mutex_);
+  void drop_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
+  std::optional<Row> extract(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
+  void trim_late() FOREBAY_REQUIRES(mutex_);
+  void update_bytes() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
   const int rank_, ranks_;
   const Limits limits_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable Mutex mutex_;
-  uint64_t seeks_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::vector<Partition> partitions_ FOREBAY_GUARDED_BY(mutex_);
   std::list<Late> late_ FOREBAY_GUARDED_BY(mutex_);  // the late rows, oldest first
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.

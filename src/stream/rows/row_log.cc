@@ -100,10 +100,10 @@ class RowsReader final : public FolderReader {
   uint64_t held_bytes() const override { return rows_ ? rows_->held_bytes() : 0; }
   /// A bad file is also reported here: the step that contains it may wait forever for other
   /// records.
-  std::string troubled() const override { return trouble_; }
+  std::string trouble() const override { return trouble_; }
 
  private:
-  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override {
     uint64_t bytes = 0;
     const size_t most = std::max<size_t>(limits.records, 1);

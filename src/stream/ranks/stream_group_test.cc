@@ -1,4 +1,4 @@
-#include "stream/ranks/decisions.h"
+#include "stream/ranks/stream_group.h"
 
 #include <cstdlib>
 #include <future>
@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 // Holds a stream up, with its lock, where it next decides a decision.
-class Gate final : public DecisionWitness {
+class Gate final : public DecisionObserver {
  public:
   void decided(const Decision&) override {
     if (std::exchange(passed_, true)) return;
@@ -31,7 +31,7 @@ class Gate final : public DecisionWitness {
 class DecisionsTest : public testing::Test {
  protected:
   void TearDown() override {
-    first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last decision
+    first_->begin_run();  // so that nobody waits for rank 1 to ask for the last decision
     second_->close();
     first_->close();
   }
@@ -42,7 +42,7 @@ class DecisionsTest : public testing::Test {
   }
 
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const std::shared_ptr<Decisions> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
+  const std::shared_ptr<StreamGroup> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
 };
 
 // Three threads with three locks: the one that keeps a record, the one that decides a decision, and the one that answers another rank.
@@ -50,16 +50,16 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
   AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
-  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
-  first_->lend(kept);
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.serve_shelf = {0, 2}});
+  first_->serve_replay(kept);
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
 
   const auto gate = std::make_shared<Gate>();
-  stream.set_witness(gate, 1000);
+  stream.set_observer(gate, 1000);
   auto knows = std::async(std::launch::async, [&] { return wait_known(stream, 20); });
   ASSERT_TRUE(gate->wait());
-  auto keeps = std::async(std::launch::async, [&] { return kept->keep(stream, std::vector<int64_t>{0}, 10).ok(); });
+  auto keeps = std::async(std::launch::async, [&] { return kept->retain(stream, std::vector<int64_t>{0}, 10).ok(); });
   let_others_run();  // so that it waits for the stream
   auto asks =
       std::async(std::launch::async, [&] { return second_->ask(RankRequest::Kind::kRecords, 0, {{0, 4}}, {}); });
@@ -75,7 +75,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   (void)asks.get();  // on a busy machine it may come too late
   stream.stop();
   second_->close();
-  first_->begin_anew();
+  first_->begin_run();
   first_->close();
 }
 
@@ -87,7 +87,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
   leads.seek(leads.beginning());
   EXPECT_TRUE(wait_known(leads, 10));
   for (int times = 0; times < 2; ++times) {  // also after it has gone elsewhere
-    if (times > 0) second_->begin_anew();
+    if (times > 0) second_->begin_run();
     follows.seek(follows.beginning());
     EXPECT_FALSE(wait_known(follows, 10));
     EXPECT_EQ(follows.failure().code(), Code::kStateMismatch);
@@ -128,7 +128,7 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_re
   second_->lead_or_follow(follows);
   for (AwaitedStream* const stream : {&leads, &follows}) {
     stream->seek(before.place(5));
-    EXPECT_FALSE(stream->hurry(8));
+    EXPECT_FALSE(stream->decide_now(8));
   }
   for (AwaitedStream* const stream : {&leads, &follows}) {
     ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
@@ -148,7 +148,7 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
-  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  for (const auto& ranks : {first_, second_}) ranks->begin_run();
   follows.seek(follows.beginning());
   EXPECT_FALSE(follows.await_beginning(20ms, {})) << "rank 0 has not begun";
   StreamPlace from = leads.beginning();
@@ -172,7 +172,7 @@ TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
-  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  for (const auto& ranks : {first_, second_}) ranks->begin_run();
   StreamPlace from = leads.beginning();
   from.after = *log->ends({});
   from.begun = true;

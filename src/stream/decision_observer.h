@@ -11,9 +11,9 @@ namespace forebay {
 /// Receives every decision of a stream, in order, as soon as it is made.
 ///
 /// The stream calls all methods under its lock, so they must not wait.
-class DecisionWitness {
+class DecisionObserver {
  public:
-  virtual ~DecisionWitness() = default;
+  virtual ~DecisionObserver() = default;
   virtual void decided(const Decision& decision) = 0;
   /// The run, which is one of StreamOptions::from_now, begins after these offsets.
   virtual void begins(const std::vector<std::string>& /*after*/) {}

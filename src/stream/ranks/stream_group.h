@@ -25,10 +25,10 @@ namespace forebay {
 ///
 /// Made and closed by the loader. Threads of the loader and of the stream use it to ask other
 /// ranks. It shares the job, whose listener serves `service`, and ends that listener in close().
-class Decisions {
+class StreamGroup {
  public:
-  Decisions(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
-  ~Decisions();
+  StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
+  ~StreamGroup();
 
   int rank() const { return job_->rank(); }
   int ranks() const { return job_->ranks(); }
@@ -38,9 +38,9 @@ class Decisions {
   /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// Lets other ranks request the records of this rank's replay buffer.
-  void lend(std::shared_ptr<const ReplayRecords> replay) { service_->lend(std::move(replay)); }
+  void serve_replay(std::shared_ptr<const ReplayRecords> replay) { service_->serve_replay(std::move(replay)); }
   /// Lets other ranks request the records that this rank reads for all of them.
-  void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
+  void serve_shelf(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
   /// Requests records of a rank's replay buffer (kRecords), notes of the records that it has read
   /// (kNotes), or such records (kRows). Waits at most for kRankDeadline and returns one item for
@@ -50,7 +50,7 @@ class Decisions {
                                         const std::stop_token& stop) const;
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
-  void begin_anew();
+  void begin_run();
   void close();
 
  private:
