@@ -126,7 +126,7 @@ class Meeting {
     for (auto& each : cards_) {
       if (!each || !each->doubtful) continue;
       const Result<HostPort> at = parse_host_port(each->card.address);
-      each->doubtful = !at.ok() || !somebody_listens(*at, kProbeTimeout);
+      each->doubtful = !at.ok() || !accepts_connections(*at, kProbeTimeout);
       if (each->doubtful) return;
     }
   }

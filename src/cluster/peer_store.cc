@@ -43,7 +43,7 @@ class ClientStore final : public PeerStore {
   ~ClientStore() override { client_->close(); }
 
   bool may_ask() const override { return client_->may_ask(); }
-  void lied() override { client_->failed("it sent bytes that were not what was asked for", true); }
+  void report_mismatch() override { client_->failed("it sent bytes that were not what was asked for", true); }
   bool remote() const override { return true; }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
