@@ -9,9 +9,12 @@
 
 namespace forebay {
 
-/// Records that steps of this rank wait for, by number, and the ways in which one can come.
-/// RecordExchange tries these ways. A record that no step waits for any more counts as available,
-/// and receive(), read_from_disk() and read_from_log() have no effect on it. May be used from any thread.
+/// Records that steps of this rank wait for, by number, and the sources from which each can be
+/// made available: another rank, the disk, the log. RecordExchange tries them. Implementations own
+/// the records and may be used from any thread.
+///
+/// A record that no step waits for any more counts as available, and receive(), read_from_disk()
+/// and read_from_log() have no effect on it.
 class AwaitedRecords {
  public:
   virtual ~AwaitedRecords() = default;

@@ -126,7 +126,7 @@ std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::take_deliver
     decisions_.pop_front();
   }
   if (decisions_.empty()) return gone;
-  Decided& front = decisions_.front();  // may be a long one, as of a shuffled window
+  Decided& front = decisions_.front();  // a shuffled window is one long decision
   std::vector<RecordPtr>& records = gone.emplace_back();
   // Goes backwards up to a released record, so that all calls together visit each record once.
   for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {

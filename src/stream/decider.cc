@@ -75,7 +75,7 @@ uint64_t Decider::free_bytes() const {
 }
 
 bool Decider::request(int64_t end) {
-  if (decide_to(end)) return true;
+  if (decide_up_to(end)) return true;
   requested_end_ = std::max(requested_end_, end);
   return false;
 }
@@ -83,11 +83,11 @@ bool Decider::request(int64_t end) {
 bool Decider::decide_now(int64_t end) {
   if (options_.on_underrun == OnUnderrun::kWait) return false;
   decide_now_end_ = std::max(decide_now_end_, end);
-  return decide_to(end);
+  return decide_up_to(end);
 }
 
 bool Decider::decide_requested() {
-  (void)decide_to(requested_end_);
+  (void)decide_up_to(requested_end_);
   const bool tell = requested_end_ > 0 && (decided_.end() >= requested_end_ || end_ || !failure_.ok());
   if (tell) requested_end_ = 0;
   return tell;
@@ -101,13 +101,13 @@ void Decider::fail(Status status) {
 }
 
 // Returns whether all records below `end` are decided, or the stream ends before them.
-bool Decider::decide_to(int64_t end) {
-  while (decided_.end() < end && !end_ && failure_.ok() && decide()) {
+bool Decider::decide_up_to(int64_t end) {
+  while (decided_.end() < end && !end_ && failure_.ok() && decide_next()) {
   }
   return decided_.end() >= end || end_;
 }
 
-bool Decider::decide() {
+bool Decider::decide_next() {
   Result<std::optional<WaitingRecords::Taken>> taken = next_taken();
   int64_t missing = 0;
   if (!taken.ok()) {

@@ -19,11 +19,11 @@
 namespace forebay {
 
 /// Decides, decision after decision, which records of a stream come next. It uses the waiting
-/// records, the trainer's requests, and a guide's answers. It has no thread, lock or clock: the
-/// same calls in the same order give the same decisions.
+/// records, the trainer's requests, and the decisions of a guide. It has no thread, lock or clock:
+/// the same calls in the same order give the same decisions.
 ///
 /// Owned by a Stream, which calls it under its lock. It owns the waiting records and the decided
-/// ones, and shares the guide and the witnesses. seek() must precede all calls but the setters.
+/// ones, and shares the guide and the observers. seek() must precede all calls but the setters.
 class Decider {
  public:
   Decider(const StreamOptions& options, size_t partitions) : options_(options), partitions_(partitions) {}
@@ -43,9 +43,13 @@ class Decider {
   };
   Dropped drop_records();
 
-  /// The source of the place where a run of StreamOptions::from_now begins. kKnown for all other
-  /// runs. beginning() also reports a known beginning to the witness.
-  enum class Beginning : uint8_t { kKnown, kFromGuide, kEndOfLog };
+  /// The source of the place where a run begins. All but kKnown are of StreamOptions::from_now.
+  enum class Beginning : uint8_t {
+    kKnown,
+    kFromGuide,  ///< call poll_beginning() until it returns true
+    kEndOfLog,   ///< ask the log for its ends, and call set_beginning()
+  };
+  /// Determines the source of the beginning. Reports a known beginning to the publisher.
   Beginning resolve_beginning();
   /// Sets the beginning of the run to these offsets, the ends of the log.
   void set_beginning(std::vector<std::string> ends);
@@ -62,21 +66,22 @@ class Decider {
   /// Reports that the log has ended: no more records will be added.
   void end_of_log() { log_ended_ = true; }
 
-  /// Returns whether all records below `end` are decided, or the stream ends before them. Makes the
-  /// decisions that are possible now; the others stay requested until decide_requested() reports them.
+  /// Requests the records below `end`, and makes the decisions that are possible now. Returns
+  /// whether all of these records are decided, or the stream ends before them. Otherwise they stay
+  /// requested until decide_requested() returns true.
   bool request(int64_t end);
   /// See Stream::decide_now().
   bool decide_now(int64_t end);
   /// Reports that the trainer waits for the records below `end` and has none before them. Returns
-  /// whether that makes more records partitions_to_read().
+  /// whether partitions_to_read() may return more than before.
   bool set_awaited(int64_t end) { return std::exchange(awaited_end_, std::max(awaited_end_, end)) < end; }
-  /// Called after each change: makes the decisions that were requested. Returns whether request()
-  /// would now give another answer.
+  /// Makes the decisions that were requested. Called after each change. Returns whether request()
+  /// would now return another result.
   bool decide_requested();
-  /// Reports that nothing more can be decided. The first reason stays.
+  /// Reports that nothing more can be decided. The first error stays.
   void fail(Status status);
-  /// Returns whether partitions_to_read() or poll_beginning() may give another answer than before the previous
-  /// call of take_change().
+  /// Returns whether partitions_to_read() or poll_beginning() may return another result than before
+  /// the previous call of take_change().
   bool take_change() { return std::exchange(changed_, false); }
 
   const Status& failure() const { return failure_; }
@@ -91,8 +96,8 @@ class Decider {
   const DecidedRecords& decided() const { return decided_; }
 
  private:
-  bool decide_to(int64_t end);
-  bool decide();
+  bool decide_up_to(int64_t end);
+  bool decide_next();
   bool follows() const { return guide_ && !given_ && !end_; }
   bool may_decide() const { return !guide_ && !end_ && (!publisher_ || publisher_->may_decide()); }
   Result<std::optional<WaitingRecords::Taken>> next_taken();

@@ -341,7 +341,7 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   EXPECT_LT(chi, 160) << "99 degrees of freedom: above once in 10,000 draws";
 }
 
-// A guide that repeats the decisions that it received as a witness.
+// A guide that repeats the decisions that it received as an observer.
 class Recorded final : public DecisionObserver, public DecisionGuide {
  public:
   void decided(const Decision& decision) override { decisions.push_back(decision); }
@@ -556,7 +556,7 @@ TEST(Decider, whoever_follows_waits_for_the_guide_and_takes_what_it_says) {
   EXPECT_EQ(stream.decider.failure().message(), "damaged");
 }
 
-TEST(Decider, decides_no_more_than_its_witness_allows_and_tells_it_all) {
+TEST(Decider, decides_no_more_than_its_observer_allows_and_reports_all) {
   const auto log = log_with({5});
   log->end();
   const auto told = std::make_shared<SaidLater>();

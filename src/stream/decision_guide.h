@@ -10,10 +10,10 @@
 
 namespace forebay {
 
-/// Gives decisions that were made before (by a journal) or elsewhere (by another rank). A stream
-/// with a guide follows it and decides nothing itself.
+/// The decisions of an earlier run (from a journal) or of another rank. A stream with a guide
+/// follows them and decides nothing itself.
 ///
-/// The stream calls all methods under its lock, so they must not wait.
+/// The stream shares it, and calls all methods under its lock, so they must not wait.
 class DecisionGuide {
  public:
   virtual ~DecisionGuide() = default;

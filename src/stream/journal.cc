@@ -36,7 +36,7 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
       was.on_underrun != now.on_underrun || was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
-  // The journal already has the decision that a state names, and the witness does not receive it
+  // The journal already has the decision that a state names, and the observer does not receive it
   // again.
   const int64_t place = now.place.decided();
   int64_t reached = was.place.decided();

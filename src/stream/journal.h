@@ -26,8 +26,8 @@ struct JournalHeader {
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes each decision to a file as it is made, in a line of tens of bytes. The journal makes
-/// the run repeatable, although the arrival of records is not.
+/// Writes each decision to a file as it is made, in a line of tens of bytes. A run can be repeated
+/// from its journal, although records arrive at other times then.
 ///
 /// A stream calls decided() under its lock; the loader calls flush() from any thread.
 class JournalWriter final : public DecisionObserver {
@@ -51,8 +51,8 @@ class JournalWriter final : public DecisionObserver {
   std::atomic<bool> failed_ = false, warned_ = false;
 };
 
-/// Repeats the decisions of a journal. A last line that is incomplete is ignored: its decision was
-/// never delivered.
+/// The guide of a run that repeats the decisions of a journal. Ignores an incomplete last line: the
+/// records of its decision were never delivered.
 class JournalReader final : public DecisionGuide {
  public:
   /// NotFound if there is no such file; InvalidArgument if it is no journal.

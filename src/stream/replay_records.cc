@@ -26,12 +26,35 @@ constexpr uint64_t kLateShare = 8;
 
 }  // namespace
 
+void LateRecords::add(int64_t number, std::shared_ptr<const LogRecord> record) {
+  bytes_ += record->bytes();
+  records_.emplace_back(number, std::move(record));
+}
+
+std::shared_ptr<const LogRecord> LateRecords::find(int64_t number) const {
+  const auto found =
+      std::find_if(records_.begin(), records_.end(), [&](const auto& one) { return one.first == number; });
+  return found == records_.end() ? nullptr : found->second;
+}
+
+void LateRecords::trim(uint64_t most_bytes) {
+  while (!records_.empty() && bytes_ > most_bytes) {
+    bytes_ -= records_.front().second->bytes();
+    records_.pop_front();
+  }
+}
+
+void LateRecords::clear() {
+  records_.clear();
+  bytes_ = 0;
+}
+
 void ReplayRecords::begin(int64_t number) {
   const Lock lock(mutex_);
   // `records_` stays: restore() has already set it to the buffer of the new place.
   pinned_.clear();
   late_.clear();
-  pinned_bytes_ = late_bytes_ = 0;
+  pinned_bytes_ = 0;
   seen_ = number;
   update_bytes();
 }
@@ -53,8 +76,8 @@ Status ReplayRecords::retain(const Stream& stream, std::span<const int64_t> numb
     drop(place);
     place = std::move(retained);
   }
-  // Set under the same lock as the records: may_still_add() must not turn false before bytes_of() finds
-  // them.
+  // Set under the same lock as the records: may_still_add() must not turn false before bytes_of()
+  // finds them.
   seen_ = std::max(seen_, seen);
   update_bytes();
   return {};
@@ -85,9 +108,8 @@ void ReplayRecords::release(std::span<const int64_t> numbers) {
     if (found == records_.end()) continue;
     if (RecordPtr& record = found->second.record) {
       own_bytes_ -= record->bytes();
-      late_bytes_ += record->bytes();
       // Ranks that are some steps late have planned steps that replay it.
-      late_.emplace_back(number, std::move(record));
+      late_.add(number, std::move(record));
     }
     if (found->second.slot) options_.disk->free(*found->second.slot);
     records_.erase(found);
@@ -96,15 +118,9 @@ void ReplayRecords::release(std::span<const int64_t> numbers) {
   update_bytes();
 }
 
-void ReplayRecords::trim_late() {
-  const uint64_t most = share().ranks > 1 ? own_bytes_ / kLateShare : 0;
-  while (!late_.empty() && late_bytes_ > most) {
-    late_bytes_ -= late_.front().second->bytes();
-    late_.pop_front();
-  }
-}
+void ReplayRecords::trim_late() { late_.trim(share().ranks > 1 ? own_bytes_ / kLateShare : 0); }
 
-void ReplayRecords::update_bytes() { bytes_->set(own_bytes_ + pinned_bytes_ + late_bytes_); }
+void ReplayRecords::update_bytes() { bytes_->set(own_bytes_ + pinned_bytes_ + late_.bytes()); }
 
 bool ReplayRecords::contains(int64_t number) const {
   const Lock lock(mutex_);
@@ -128,7 +144,7 @@ std::vector<int64_t> ReplayRecords::pin(std::span<const int64_t> numbers) {
     const auto retained = records_.find(number);
     if (retained == records_.end() || retained->second.record) continue;
     Pinned& pinned = pinned_[number];
-    // Another step borrows it already. A record is requested only once.
+    // Another step has pinned it already. A record is requested only once.
     if (pinned.steps++ > 0) continue;
     pinned.place = retained->second.place;
     missing.push_back(number);
@@ -186,7 +202,7 @@ Status ReplayRecords::read_from_log(int64_t number, const std::stop_token& stop)
   Result<RecordPtr> record = read_record(*log_, place, stop);
   const Lock lock(mutex_);
   const auto found = pinned_.find(number);
-  // If the run continued elsewhere meanwhile, another record may be borrowed by that number.
+  // If the run continued elsewhere meanwhile, another record may be pinned under that number.
   if (found == pinned_.end() || found->second.place != place) return {};
   found->second.trimmed = record.status().code() == Code::kNotFound;
   if (!record.ok()) return record.status();
@@ -196,7 +212,7 @@ Status ReplayRecords::read_from_log(int64_t number, const std::stop_token& stop)
 
 bool ReplayRecords::replace(int64_t number) {
   const Lock lock(mutex_);
-  // The trimmed record may have been of a run that is over: the one borrowed now is still to come.
+  // The trimmed record may have been of a run that is over: the pinned one is still to come.
   const auto found = pinned_.find(number);
   if (found == pinned_.end() || !found->second.trimmed) return true;
   std::vector<RecordPtr> own;
@@ -229,10 +245,7 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
     const Lock lock(mutex_);
     const auto found = records_.find(number);
     if (found != records_.end()) record = found->second.record, slot = found->second.slot;
-    if (!record && !slot) {
-      const auto late = std::find_if(late_.begin(), late_.end(), [&](const auto& one) { return one.first == number; });
-      if (late != late_.end()) record = late->second;
-    }
+    if (!record && !slot) record = late_.find(number);
   }
   // Made into bytes without the lock: payloads may be large, and steps need the lock to look for
   // records.

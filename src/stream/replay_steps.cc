@@ -98,14 +98,14 @@ Status ReplaySteps::failure() const {
 }
 
 std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
-  const uint64_t begun = resumes_;
+  const uint64_t resumes = resumes_;
   // Called without the lock, since it may wait for a stream's lock.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const Lock lock(mutex_);
-  // The run leaves this place. The step would be drawn from the buffer of the new place, and
-  // offered to it.
-  if (paused_ || begun != resumes_) return std::nullopt;
+  // The run has moved to another place. This step must not be drawn from the buffer of that place,
+  // nor be offered to it.
+  if (paused_ || resumes != resumes_) return std::nullopt;
   // The step is planned already. It waits for replayed samples or is requested again, and must not
   // draw and offer twice.
   for (const Planned& pending : pending_) {
@@ -137,15 +137,16 @@ std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   return plan_if_available(pending_.back(), at);
 }
 
-// Returns the step, which was requested at that place, if its replayed samples are here.
+// Returns the plan of a step that was requested at `at`, if its replayed samples are available.
+// Otherwise the step is held up.
 std::optional<StepPlan> ReplaySteps::plan_if_available(const Planned& step, const Cursor& at) {
-  const Result<bool> here = samples_->all_available(step.replayed);
-  if (!here.ok() && failure_.ok()) failure_ = here.status();
-  if (!here.ok() || !*here) {
+  const Result<bool> available = samples_->all_available(step.replayed);
+  if (!available.ok() && failure_.ok()) failure_ = available.status();
+  if (!available.ok() || !*available) {
     held_up_ = HeldUp{at, step.plan.at};
     return std::nullopt;
   }
-  // An earlier step that is requested again leaves a later one held up.
+  // If an earlier step is requested again, the later one stays held up.
   if (held_up_ && held_up_->plan == step.plan.at) held_up_.reset();
   return step.plan;
 }

@@ -7,8 +7,8 @@ namespace forebay {
 Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
     : log_(std::move(log)), options_(options), memory_(std::make_shared<StreamBytes>()),
       decider_(options_, log_->partitions().size()), reading_(log_, options_.skip_trimmed, *this) {
-  // Sets all members as a seek does. Nothing is known before the next seek, by which guide and
-  // witness are set.
+  // Sets all members as a seek does. `stopped_` stays true until the next seek, before which guide
+  // and observers are set.
   decider_.seek(beginning());
 }
 

@@ -22,16 +22,17 @@ struct StreamItineraryOptions {
 };
 
 /// The steps of a stream: each global batch is the next batch_size × world_size records. A step is
-/// known as soon as its records have arrived. May be used from any thread.
+/// known as soon as its records are decided and, if the ranks read the log together, those of this
+/// rank have arrived. The step source of a StreamRun. May be used from any thread.
 class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
-  /// Used if the ranks read the log together: a step is then known only when its records are on
-  /// this rank, too. Called before the first step().
+  /// Sets the records that other ranks read for this one, if the ranks read the log together.
+  /// Called before the first step().
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
-  /// Sets the stream's record `number` as the position of the run at `at`. Called before the first
-  /// step() after a seek of the stream.
+  /// Maps the place `at` of the run to the stream's record `number`. Called before the first step()
+  /// after a seek of the stream.
   void set_anchor(const Cursor& at, int64_t number);
   /// The number of the first record of the step at a place.
   int64_t number_at(const Cursor& at) const;

@@ -12,8 +12,9 @@
 
 namespace forebay {
 
-/// Records that have arrived and are in no decision yet, each partition's in its order. A Decider
-/// owns them; used by one thread at a time.
+/// The records of a stream that have arrived and are in no decision yet, in order within each
+/// partition. Implementations differ in the records that they drop (BufferPolicy). Owned by a
+/// Decider; used by one thread at a time.
 class WaitingRecords {
  public:
   virtual ~WaitingRecords() = default;
@@ -25,11 +26,11 @@ class WaitingRecords {
   virtual bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
   /// Bytes of these records in memory.
   virtual uint64_t bytes() const = 0;
-  /// How many records of each partition a decision could take now.
+  /// The number of records of each partition that a decision could take now.
   virtual std::vector<size_t> counts() const = 0;
 
-  /// The records of a decision, and the parts that describe it. A partition without taken or
-  /// dropped records has no part.
+  /// The records of a decision, and its parts. A partition without taken or dropped records has no
+  /// part.
   struct Taken {
     std::vector<DecisionPart> parts;
     std::vector<std::vector<LogRecord>> records;  ///< of each partition

@@ -75,9 +75,12 @@ class FollowedFolder {
   /// Settled files, the next one last. During a scan it is a heap with the latest file on top.
   std::vector<Found> waiting_;
   Time next_scan_{};
-  /// End of a scan, and the latest change that was seen until then.
-  std::deque<std::pair<Time, int64_t>> latest_;
-  int64_t latest_settled_ = -1;
+  struct Scan {
+    Time end;
+    int64_t latest_change_ns = -1;  ///< of all files that this scan or an earlier one has seen
+  };
+  std::deque<Scan> scans_;      ///< that saw a later change than the scan before, oldest first
+  int64_t settled_until_ = -1;  ///< latest change that a scan saw at least kSettle ago
 };
 
 }  // namespace forebay

@@ -10,15 +10,15 @@
 
 namespace forebay {
 
-AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> ranks,
+AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> group,
                                  RecordShelf::Limits limits)
-    : log_(std::move(log)), ranks_(std::move(ranks)),
-      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), limits)),
+    : log_(std::move(log)), group_(std::move(group)),
+      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), group_->rank(), group_->ranks(), limits)),
       shared_log_(std::make_shared<AssignedLog>(
-          log_, ranks_->rank(), ranks_->ranks(), shelf_,
-          // A plain pointer suffices: the readers end before Decisions is closed.
-          [ranks = ranks_.get()](int rank, std::vector<RankItem> wanted, const std::stop_token& stop) {
-            return ranks->ask(RankRequest::Kind::kNotes, rank, std::move(wanted), stop);
+          log_, group_->rank(), group_->ranks(), shelf_,
+          // A plain pointer suffices: the readers end before StreamGroup is closed.
+          [group = group_.get()](int rank, std::vector<RankItem> wanted, const std::stop_token& stop) {
+            return group->ask(RankRequest::Kind::kNotes, rank, std::move(wanted), stop);
           })) {}
 
 void AssignedReading::attach(std::shared_ptr<Stream> stream) {
@@ -26,9 +26,9 @@ void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->on_release(record); });
   exchange_ = std::make_unique<RecordExchange>(
       *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks_->ask(RankRequest::Kind::kRows, rank, row_items(numbers), stop);
+        return group_->ask(RankRequest::Kind::kRows, rank, row_items(numbers), stop);
       });
-  ranks_->serve_shelf(shelf_, log_->partitions().size());
+  group_->serve_shelf(shelf_, log_->partitions().size());
 }
 
 void AssignedReading::on_arrival(std::function<void()> arrived) {
@@ -62,25 +62,25 @@ bool AssignedReading::all_available(std::span<const int64_t> numbers) const {
 int AssignedReading::owner(int64_t number) const {
   const std::shared_ptr<const LogRecord> record = stream_->record(number);
   // A record that was delivered need not be brought.
-  return record ? AssignedLog::reader_of(record->partition, ranks_->ranks()) : own_rank();
+  return record ? AssignedLog::reader_of(record->partition, group_->ranks()) : own_rank();
 }
 
 Status AssignedReading::receive(int64_t number, const Buffer& bytes) {
-  const std::shared_ptr<const LogRecord> place = stream_->record(number);
-  if (!place) return {};
-  FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, place->partition));
-  if (record.offset != place->offset)
-    return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", place->offset, log_->name())};
-  // deep_copy() is not needed: all records of an answer are this rank's, and are released at about the
-  // same time.
+  const std::shared_ptr<const LogRecord> remote = stream_->record(number);
+  if (!remote) return {};
+  FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, remote->partition));
+  if (record.offset != remote->offset)
+    return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", remote->offset, log_->name())};
+  // deep_copy() is not needed: all records of an answer are this rank's, and are released at about
+  // the same time.
   stream_->fill(number, std::move(record));
   return {};
 }
 
 Status AssignedReading::read_from_log(int64_t number, const std::stop_token& stop) {
-  const std::shared_ptr<const LogRecord> away = stream_->record(number);
-  if (!away) return {};
-  const RecordPlace place{away->partition, away->offset, stream_->offset_before(number)};
+  const std::shared_ptr<const LogRecord> remote = stream_->record(number);
+  if (!remote) return {};
+  const RecordPlace place{remote->partition, remote->offset, stream_->offset_before(number)};
   FOREBAY_ASSIGN(const std::shared_ptr<const LogRecord> record, read_record(*log_, place, stop));
   stream_->fill(number, *record);
   return {};

@@ -22,7 +22,7 @@ namespace forebay {
 
 /// The guide of a stream that follows the decisions of rank 0. A thread of its own requests them
 /// ahead of need, once rank 0 has confirmed that both ranks have the same settings
-/// (Job::ask_run()).
+/// (Job::ask_run()). It stores a bounded number of decisions that the stream has not made yet.
 ///
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
@@ -34,7 +34,7 @@ class FollowedDecisions final : public DecisionGuide {
   ~FollowedDecisions() override { stop(); }
   void stop();
 
-  /// Drops the decisions that were received: the next ones are of another run.
+  /// Begins another run: drops the decisions of the previous one.
   void begin_run(uint64_t run);
   Result<Answer> at(int64_t first) override;
   std::optional<std::vector<std::string>> beginning() override;

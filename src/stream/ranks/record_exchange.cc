@@ -70,13 +70,13 @@ void RecordExchange::run_fetches(const std::stop_token& stop) {
     const uint64_t run = run_;
     // If begin_run() is called while the lock is released, the results belong to a run that is
     // over.
-    std::map<int, std::vector<Pending>> asked = next_by_owner();
+    PendingByOwner pending = next_by_owner();
     lock.unlock();
     // Done without the lock: a request takes up to a second, reading one record again up to half a
     // minute.
     Status failure;
     try {
-      failure = fetch(asked, stop);
+      failure = fetch(pending, stop);
     } catch (const std::bad_alloc&) {  // an error of the run, and not the end of the process
       failure = out_of_budget("the system has no memory left for records of other ranks; lower memory=", 0);
     }
@@ -84,7 +84,7 @@ void RecordExchange::run_fetches(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     if (run != run_) continue;
     failure_ = failure;
-    if (finish_arrived(asked) || !failure.ok()) {
+    if (finish_arrived(pending) || !failure.ok()) {
       pause = kAskSoon;
       lock.unlock();
       arrived_();
@@ -96,10 +96,10 @@ void RecordExchange::run_fetches(const std::stop_token& stop) {
   }
 }
 
-// Returns the reason why one of the records can never be brought.
-Status RecordExchange::fetch(std::map<int, std::vector<Pending>>& asked, const std::stop_token& stop) {
+// Returns the error of a record that cannot be fetched from anywhere.
+Status RecordExchange::fetch(PendingByOwner& pending, const std::stop_token& stop) {
   Status failure;
-  for (auto& [owner, records] : asked) {
+  for (auto& [owner, records] : pending) {
     if (owner == records_.own_rank()) {
       read_disk(records);
     } else {
@@ -111,11 +111,12 @@ Status RecordExchange::fetch(std::map<int, std::vector<Pending>>& asked, const s
   return failure;
 }
 
-std::map<int, std::vector<RecordExchange::Pending>> RecordExchange::next_by_owner() {
-  std::map<int, std::vector<Pending>> by_owner;
+// Returns the records to request now: of each owner, as many as one request may have.
+RecordExchange::PendingByOwner RecordExchange::next_by_owner() {
+  PendingByOwner by_owner;
   for (const auto& [number, since] : wanted_) {
     std::vector<Pending>& records = by_owner[records_.owner(number)];
-    if (records.size() < owners_[records_.owner(number)].most) records.push_back({number, since});
+    if (records.size() < owners_[records_.owner(number)].most_records) records.push_back({number, since});
   }
   return by_owner;
 }
@@ -126,16 +127,16 @@ void RecordExchange::read_disk(std::vector<Pending>& records) {
 }
 
 void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop) {
-  auto& [health, most] = owners_[owner];
+  auto& [health, most_records] = owners_[owner];
   // A rank that failed is backed off (PeerHealth): its records are read again from the log
   // meanwhile.
-  if (!health.begin(clock_.now().time_since_epoch())) return;
+  if (!health.try_begin(clock_.now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Pending& record : records) numbers.push_back(record.number);
   const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
   if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kTakesLong) {
-    most = (records.size() + kFewer - 1) / kFewer;
+    most_records = (records.size() + kFewer - 1) / kFewer;
     health.abandoned();
     for (Pending& record : records) record.outcome = Outcome::kNotYet;
     return;
@@ -145,7 +146,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
     return;
   }
   health.answered();
-  most = std::min(2 * most, kMostAskedAtOnce);
+  most_records = std::min(2 * most_records, kMostAskedAtOnce);
   // A record that the rank does not have and will not have stays kUnknown and is read again from
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
@@ -172,22 +173,22 @@ Status RecordExchange::fetch_without_owner(Pending& record, const std::stop_toke
 }
 
 // Returns whether a record has arrived.
-bool RecordExchange::finish_arrived(const std::map<int, std::vector<Pending>>& asked) {
-  bool news = false;
-  for (const auto& [owner, records] : asked) {
+bool RecordExchange::finish_arrived(const PendingByOwner& pending) {
+  bool has_arrived = false;
+  for (const auto& [owner, records] : pending) {
     for (const Pending& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kNotYet) continue;
-      // The step that needed it may be over, while the next one needs it again: the bytes that were
-      // lent were released with the first step.
+      // The step that needed the record may be over, while a later one needs it again: its bytes
+      // were released with the first step.
       if (!records_.all_available(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.received += record.outcome == Outcome::kReceived ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;
       stats_.lost += record.outcome == Outcome::kLost ? 1 : 0;
-      news = true;
+      has_arrived = true;
     }
   }
-  return news;
+  return has_arrived;
 }
 
 }  // namespace forebay

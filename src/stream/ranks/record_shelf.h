@@ -17,19 +17,22 @@
 
 namespace forebay {
 
-/// The records that this rank reads for all ranks of a stream. Each partition has notes of its
-/// records, in order, which every rank fetches. The records themselves wait for the one rank that
-/// has them in a batch. As long as the stream holds a record, the shelf shares its payload. After
-/// that, records that were not fetched stay up to a limit. Notes that not all ranks have fetched
-/// stay up to a limit, too, since a rank may be gone. A rank that comes too late reads the log.
+/// The records that this rank reads for all ranks of a stream.
 ///
-/// May be used from any thread. Shared by the log that this rank reads and by the service that
-/// answers the others.
+/// Each partition has notes of its records (RecordNote), in order, which every rank fetches. Notes
+/// are dropped once all ranks have fetched them, or at Limits::note_bytes, since a rank may be
+/// gone. Each partition also has rows, the records themselves, which the one rank fetches that has
+/// the record in a batch. While the stream holds a record, its row shares the payload. A row whose
+/// record the stream has released is late; the oldest late rows are dropped at Limits::late_bytes.
+/// A rank that misses a note or a row reads the log itself.
+///
+/// May be used from any thread. Shared by the AssignedLog that this rank reads and by the
+/// StreamService that answers the others.
 class RecordShelf {
  public:
   struct Limits {
-    uint64_t late_bytes = 0;  ///< records that the stream has released
-    uint64_t note_bytes = 0;  ///< notes that not all ranks have fetched
+    uint64_t late_bytes = 0;  ///< of late rows
+    uint64_t note_bytes = 0;  ///< of notes
   };
   RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
@@ -40,7 +43,7 @@ class RecordShelf {
   void add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps);
   /// Removes a record that this rank itself has in a batch.
   void remove(const LogRecord& record);
-  /// The stream has released this record. If it was not fetched yet, it now counts as late.
+  /// Reports that the stream has released this record. Its row becomes late, if there is one.
   void on_release(const LogRecord& record);
 
   /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all

@@ -183,7 +183,7 @@ Buffer StreamService::find_decision(const RankRequest& request) {
     to_notify = note_request(request.rank, first);
   }
   // Called without the lock, which the stream takes while it holds its own. The stream is alive:
-  // Decisions::close() waits for these calls before the stream is destroyed.
+  // StreamGroup::close() waits for these calls before the stream is destroyed.
   if (to_notify != nullptr) to_notify->look_again();
   return response;
 }
@@ -211,7 +211,8 @@ void StreamService::note_heard(int rank) {
   if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_.now();
 }
 
-// Before rank 0 has begun its run, the answer is not known yet.
+// The response to a request of another run; nothing if the request is of this run. Before rank 0
+// has begun its first run, the response is kNotYet.
 std::optional<LeaderResponse> StreamService::other_run_response(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
   return run_ > 0 ? LeaderResponse{Kind::kInAnotherRun, run_} : LeaderResponse{Kind::kNotYet};
@@ -226,7 +227,8 @@ bool StreamService::is_other_rank(int rank) const {
   return rank != rank_ && static_cast<size_t>(rank) < last_requested_.size();
 }
 
-// Returns the stream if it may decide again now and could not before; null otherwise.
+// Records a request of a rank. Returns the stream if it may decide again now and could not before;
+// null otherwise. The caller calls its look_again() without the lock.
 Stream* StreamService::note_request(int rank, int64_t first) {
   int64_t& asked = last_requested_[static_cast<size_t>(rank)];
   asked = std::max(asked, first);
@@ -234,8 +236,8 @@ Stream* StreamService::note_request(int rank, int64_t first) {
   return drop_acknowledged() ? stream_ : nullptr;
 }
 
-// A rank that requests a decision has all earlier ones. Returns true if more may be decided now and
-// could not be before.
+// Drops the decisions that all ranks have: a rank that requests a decision has all earlier ones.
+// Returns true if more may be decided now and could not be before.
 bool StreamService::drop_acknowledged() {
   // Until all ranks have sent a request the minimum is kNever, and nothing is dropped.
   const int64_t least = *std::min_element(last_requested_.begin() + 1, last_requested_.end());

@@ -25,18 +25,19 @@ namespace forebay {
 /// for notes and records of a log that the ranks read together, and, on rank 0, for decisions.
 ///
 /// The transport's threads call answer(). The stream that decides calls the methods of
-/// DecisionObserver under its own lock. The service refers to that stream until lead(nullptr), and
-/// shares the replay buffer and the shelf.
+/// DecisionObserver under its own lock. The service refers to that stream until
+/// set_leader(nullptr), and shares the replay buffer and the shelf.
 class StreamService final : public Service, public DecisionObserver {
  public:
   explicit StreamService(const StreamClock& clock = StreamClock::real()) : clock_(clock) {}
 
   /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void set_rank(int rank, int ranks);
-  /// Sets the stream that decides for all ranks; null: there is none any more.
+  /// Sets the stream that decides for all ranks, on rank 0. Null: it no longer exists.
   void set_leader(Stream* stream);
-  /// Set the replay buffer and the shelf whose records other ranks may request.
+  /// Serves the records of this rank's replay buffer to other ranks.
   void serve_replay(std::shared_ptr<const ReplayRecords> replay);
+  /// Serves the notes and rows of this rank's shelf to other ranks.
   void serve_shelf(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.
   void begin_run(uint64_t run);
