@@ -11,7 +11,7 @@ namespace {
 
 LogRecord record_at(std::string offset, std::string key, bool remote = false) {
   LogRecord record{0, std::move(offset), std::move(key)};
-  record.remote = away;
+  record.remote = remote;
   return record;
 }
 

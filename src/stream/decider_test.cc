@@ -147,13 +147,13 @@ TEST(Decider, the_record_before_one_is_known_also_when_it_is_behind) {
   std::vector<std::string> before;
   for (int64_t number = 0; number < 30; ++number) {
     const int64_t offset = std::stoll(stream.record(number)->offset);
-    before.push_back(stream.decider.decided().before(number));
+    before.push_back(stream.decider.decided().offset_before(number));
     EXPECT_EQ(before.back(), offset == 1 ? "" : std::to_string(offset - 1));
   }
   for (int64_t behind = 1; behind < 30; ++behind) {
     stream.behind(behind);
     for (int64_t number = behind; number < 30; ++number)
-      EXPECT_EQ(stream.decider.decided().before(number), before[static_cast<size_t>(number)]) << behind;
+      EXPECT_EQ(stream.decider.decided().offset_before(number), before[static_cast<size_t>(number)]) << behind;
   }
 }
 
@@ -581,7 +581,7 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   ReadByHand leads(log_with({7}), options), follows(log_with({7}), options);
   leads.decider.set_publisher(told);
   leads.seek(leads.beginning());
-  ASSERT_EQ(leads.decider.beginning(), Decider::Beginning::kEndOfLog);
+  ASSERT_EQ(leads.decider.resolve_beginning(), Decider::Beginning::kEndOfLog);
   leads.decider.set_beginning({"7"});
   EXPECT_EQ(told->begins_after, std::vector<std::string>{"7"});
   for (const char* const offset : {"8", "9"}) ASSERT_TRUE(leads.decider.add({0, offset, "key"}).ok());
@@ -592,7 +592,7 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   const auto guide = std::make_shared<SaidLater>();
   follows.decider.set_guide(guide);
   follows.seek(follows.beginning());
-  ASSERT_EQ(follows.decider.beginning(), Decider::Beginning::kFromGuide);
+  ASSERT_EQ(follows.decider.resolve_beginning(), Decider::Beginning::kFromGuide);
   EXPECT_FALSE(follows.decider.poll_beginning());
   guide->next = leads.decider.place(1).decision;
   EXPECT_FALSE(follows.decider.request(2));

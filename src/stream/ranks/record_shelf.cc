@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 constexpr size_t kMostNotes = 1024;  // in one answer
-uint64_t bytes_of(const RecordNote& add_note) { return sizeof(RecordNote) + add_note.offset.size(); }
+uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
 uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
 }  // namespace
 
@@ -34,12 +34,13 @@ void RecordShelf::begin_run(uint64_t run) {
 
 uint64_t RecordShelf::hash_of(const std::string& offset) { return hash64(offset.data(), offset.size()); }
 
-void RecordShelf::add_note(size_t partition, RecordNote add_note) {
-  note_bytes_ += bytes_of(add_note);
-  Partition& of = partitions_[partition];
-  of.notes_from.push_back(std::move(add_note));
-  // A rank that is gone, or reads the partition itself by now, never fetches them.
-  while (note_bytes_ > limits_.note_bytes && of.notes_from.size() > 1) drop_notes(of, of.first_note + 1);
+void RecordShelf::add_note(size_t number, RecordNote note) {
+  note_bytes_ += bytes_of(note);
+  Partition& partition = partitions_[number];
+  partition.notes.push_back(std::move(note));
+  // A rank that is gone, or reads the partition itself by now, never fetches its notes.
+  while (note_bytes_ > limits_.note_bytes && partition.notes.size() > 1)
+    drop_notes(partition, partition.first_note + 1);
 }
 
 void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps) {
@@ -57,15 +58,15 @@ std::optional<RecordShelf::Row> RecordShelf::extract(size_t partition, uint64_t 
   auto& rows = partitions_[partition].rows;
   const auto found = rows.find(offset_hash);
   if (found == rows.end()) return std::nullopt;
-  Row take_row = std::move(found->second);
+  Row row = std::move(found->second);
   rows.erase(found);
-  place_bytes_ -= place_bytes_of(take_row.record);
-  if (take_row.late) {
-    late_bytes_ -= take_row.record.payload.size();
-    late_.erase(*take_row.late);
+  place_bytes_ -= place_bytes_of(row.record);
+  if (row.late) {
+    late_bytes_ -= row.record.payload.size();
+    late_.erase(*row.late);
   }
   update_bytes();
-  return take_row;
+  return row;
 }
 
 void RecordShelf::remove(const LogRecord& record) {
@@ -96,36 +97,36 @@ void RecordShelf::trim_late() {
 std::optional<Buffer> RecordShelf::notes_from(uint64_t run, int rank, size_t partition, uint64_t from) {
   const Lock lock(mutex_);
   if (run != run_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
-  Partition& of = partitions_[partition];
-  uint64_t& asked = of.asked[static_cast<size_t>(rank)];
+  Partition& state = partitions_[partition];
+  uint64_t& asked = state.asked[static_cast<size_t>(rank)];
   asked = std::max(asked, from);
-  drop_notes(of, *std::min_element(of.asked.begin(), of.asked.end()));
-  if (from < of.first_note) return Buffer();
-  if (from >= of.first_note + of.notes_from.size()) return std::nullopt;
+  drop_notes(state, *std::min_element(state.asked.begin(), state.asked.end()));
+  if (from < state.first_note) return Buffer();
+  if (from >= state.first_note + state.notes.size()) return std::nullopt;
   std::vector<RecordNote> sent;
-  for (size_t i = from - of.first_note; i < of.notes_from.size() && sent.size() < kMostNotes; ++i)
-    sent.push_back(of.notes_from[i]);
+  for (size_t i = from - state.first_note; i < state.notes.size() && sent.size() < kMostNotes; ++i)
+    sent.push_back(state.notes[i]);
   return encode_notes(sent);
 }
 
 void RecordShelf::drop_notes(Partition& partition, uint64_t below) {
-  while (!partition.notes_from.empty() && partition.first_note < below) {
-    note_bytes_ -= bytes_of(partition.notes_from.front());
-    partition.notes_from.pop_front();
+  while (!partition.notes.empty() && partition.first_note < below) {
+    note_bytes_ -= bytes_of(partition.notes.front());
+    partition.notes.pop_front();
     ++partition.first_note;
   }
   update_bytes();
 }
 
 std::optional<Buffer> RecordShelf::take_row(uint64_t run, size_t partition, uint64_t offset_hash) {
-  std::optional<Row> take_row;
+  std::optional<Row> row;
   {
     const Lock lock(mutex_);
     if (run != run_ || partition >= partitions_.size()) return std::nullopt;
-    take_row = extract(partition, offset_hash);
-    if (!take_row) return std::nullopt;
+    row = extract(partition, offset_hash);
+    if (!row) return std::nullopt;
   }
-  return record_bytes(take_row->record);
+  return record_bytes(row->record);
 }
 
 bool RecordShelf::has_late_rows() const {

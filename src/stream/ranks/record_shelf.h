@@ -71,12 +71,12 @@ class RecordShelf {
     std::optional<std::list<Late>::iterator> late = {};  // set once the stream has released it
   };
   struct Partition {
-    uint64_t first_note = 0;  // number of the first element of `notes_from`
-    std::deque<RecordNote> notes_from;
+    uint64_t first_note = 0;  // number of the first element of `notes`
+    std::deque<RecordNote> notes;
     std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
-  void add_note(size_t partition, RecordNote add_note) FOREBAY_REQUIRES(mutex_);
+  void add_note(size_t number, RecordNote note) FOREBAY_REQUIRES(mutex_);
   void drop_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
   std::optional<Row> extract(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
   void trim_late() FOREBAY_REQUIRES(mutex_);

@@ -23,11 +23,11 @@ LogRecord shelf_record(size_t partition, int number) {
   return record;
 }
 
-std::vector<std::string> offsets_of(const std::optional<Buffer>& notes_from) {
+std::vector<std::string> offsets_of(const std::optional<Buffer>& notes) {
   std::vector<std::string> offsets;
-  if (!notes_from) return {"none"};
-  const std::vector<RecordNote> parsed = *parse_notes(notes_from->span());
-  for (const RecordNote& add_note : parsed) offsets.push_back((add_note.gap ? "gap " : "") + add_note.offset);
+  if (!notes) return {"none"};
+  const std::vector<RecordNote> parsed = *parse_notes(notes->span());
+  for (const RecordNote& note : parsed) offsets.push_back((note.gap ? "gap " : "") + note.offset);
   return offsets;
 }
 

@@ -28,7 +28,7 @@ class Gate final : public DecisionObserver {
   bool passed_ = false;
 };
 
-class DecisionsTest : public testing::Test {
+class StreamGroupTest : public testing::Test {
  protected:
   void TearDown() override {
     first_->begin_run();  // so that nobody waits for rank 1 to ask for the last decision
@@ -45,12 +45,13 @@ class DecisionsTest : public testing::Test {
   const std::shared_ptr<StreamGroup> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
 };
 
-// Three threads with three locks: the one that keeps a record, the one that decides a decision, and the one that answers another rank.
-TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
+// Three threads hold three locks: one retains a record, one makes a decision, and one answers
+// another rank.
+TEST_F(StreamGroupTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
   AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
-  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.serve_shelf = {0, 2}});
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   first_->serve_replay(kept);
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
@@ -79,7 +80,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   first_->close();
 }
 
-TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
+TEST_F(StreamGroupTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
   AwaitedStream leads(log, decisions_of(10)), follows(log, decisions_of(10));
   first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
@@ -97,7 +98,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
   end(leads, follows);
 }
 
-TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
+TEST_F(StreamGroupTest, ranks_begin_where_the_log_ended_for_rank_0) {
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
@@ -105,7 +106,7 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
   for (Stream* const stream : {&leads, &follows}) stream->seek(stream->beginning());
-  EXPECT_FALSE(leads.known(4));
+  EXPECT_FALSE(leads.request(4));
   ASSERT_TRUE(log->wait_idle(2)) << "it has begun";
   log->append(0, 6);
   log->append(1, 6);
@@ -116,8 +117,8 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   end(leads, follows);
 }
 
-// What each rank's state says of the decision is told to nobody: whoever decides must not pass over it.
-TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
+// The decision of a state is not reported to other ranks, so the rank that decides must not skip it.
+TEST_F(StreamGroupTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
   const auto log = log_with({12});
   StreamOptions options = decisions_of(12);
   options.on_underrun = OnUnderrun::kRepeat;
@@ -134,14 +135,14 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_re
     ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
     EXPECT_EQ(keys(*stream, 5, 12), keys(before, 5, 12));
   }
-  EXPECT_TRUE(leads.hurry(14));
+  EXPECT_TRUE(leads.decide_now(14));
   ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
   EXPECT_EQ(follows.missing(0, 14), (std::vector<int64_t>{12, 13}));
   end(leads, follows);
 }
 
 // So that a state of any rank that is made before the first batch says where the run begins.
-TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
+TEST_F(StreamGroupTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
@@ -165,7 +166,7 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   end(leads, follows);
 }
 
-TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
+TEST_F(StreamGroupTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   const auto log = log_with({100});
   StreamOptions options = decisions_of(4);
   options.from_now = true;

@@ -115,7 +115,7 @@ TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_noth
 TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   EXPECT_EQ(items(Asks::kRecords, {{0, 0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
   const auto log = log_with({100}, 1000);
-  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.serve_shelf = {0, 2}});
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   AwaitedStream stream(log, decisions_of(10));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
