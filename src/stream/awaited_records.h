@@ -18,7 +18,7 @@ namespace forebay {
 class AwaitedRecords {
  public:
   virtual ~AwaitedRecords() = default;
-  /// The rank that has the record in its memory or on its disk.
+  /// The rank that should have the record, in its memory or on its disk.
   virtual int owner(int64_t number) const = 0;
   virtual int own_rank() const = 0;
   virtual bool all_available(std::span<const int64_t> numbers) const = 0;
@@ -30,8 +30,8 @@ class AwaitedRecords {
   virtual Status read_from_disk(int64_t number) = 0;
   /// Reads the record again from the log. Returns errors of read_record().
   virtual Status read_from_log(int64_t number, const std::stop_token& stop) = 0;
-  /// Puts another record in the place of one that read_from_log() has not found. False if there is
-  /// none.
+  /// Puts another record in the place of one that the log has trimmed: read_from_log() returned
+  /// NotFound. False if there is no other record.
   virtual bool replace(int64_t number) = 0;
 };
 

@@ -16,11 +16,11 @@ namespace {
 
 // Least size of a read, even if the budget is used up: less is not worth a request to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
-constexpr size_t kNamedPartitions = 5;
-constexpr std::chrono::milliseconds kAskAgain{200};
+constexpr size_t kMostNamedPartitions = 5;
+constexpr std::chrono::milliseconds kEndsRetryPause{200};
 
 // Text for messages: "for 12 s", or "so far" if it never was.
-std::string ago(const std::optional<StreamClock::Time>& at, StreamClock::Time now) {
+std::string silence_of(const std::optional<StreamClock::Time>& at, StreamClock::Time now) {
   return at ? fmt::format("for {:.0f} s", std::chrono::duration<double>(now - *at).count()) : "so far";
 }
 
@@ -93,7 +93,7 @@ Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
       const Lock lock(mutex_);
       troubles_[0] = ends.status().message();
     }
-    if (!clock_.wait_for(kAskAgain, stop)) return cancelled("the stream was stopped");
+    if (!clock_.wait_for(kEndsRetryPause, stop)) return cancelled("the stream was stopped");
   }
 }
 
@@ -173,9 +173,10 @@ std::string LogReading::awaited(std::span<const size_t> waiting, size_t records)
   std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
                                  std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
   const StreamClock::Time now = clock_.now();
-  for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
-    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_[silent[i]], now));
-  if (silent.size() > kNamedPartitions) said += fmt::format("; nor did {} others", silent.size() - kNamedPartitions);
+  for (size_t i = 0; i < std::min(silent.size(), kMostNamedPartitions); ++i)
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], silence_of(heard_[silent[i]], now));
+  if (silent.size() > kMostNamedPartitions)
+    said += fmt::format("; nor did {} others", silent.size() - kMostNamedPartitions);
   for (const std::string& trouble : troubles_) {
     if (!trouble.empty()) return said + "; " + trouble;
   }

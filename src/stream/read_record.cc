@@ -11,13 +11,13 @@ namespace forebay {
 namespace {
 // Longer than a reader waits between two attempts to connect (Backoff::kLongest), so that a server
 // that restarts is reached again.
-constexpr std::chrono::seconds kReadAgain{30};
+constexpr std::chrono::seconds kReadPatience{30};
 }  // namespace
 
 Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const RecordPlace& place,
                                                      const std::stop_token& stop) {
   const std::string& partition = log.partitions()[place.partition];
-  auto until = std::chrono::steady_clock::now() + kReadAgain;
+  auto until = std::chrono::steady_clock::now() + kReadPatience;
   size_t records_at_once = 1;
   // A partition's first record was there when the partition was read, so a trimmed beginning is a
   // gap.
@@ -34,7 +34,7 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
     LogReader::Limits most;
     most.records = records_at_once = std::min(most.records, 2 * records_at_once);
     FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, most, stop));
-    if (!records.empty()) until = std::chrono::steady_clock::now() + kReadAgain;
+    if (!records.empty()) until = std::chrono::steady_clock::now() + kReadPatience;
     for (const LogRecord& record : records) {
       const int order = log.compare(record.offset, place.offset);
       if (order == 0) return std::make_shared<const LogRecord>(record.deep_copy());

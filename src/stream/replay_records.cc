@@ -18,7 +18,7 @@ namespace {
 
 // Records of a state that are read at the same time. Each has a reader of its own, which mostly
 // waits for its server.
-constexpr size_t kReadAtOnce = 16;
+constexpr size_t kParallelReads = 16;
 
 // Own records are retained after release() for ranks that are some steps late, up to 1 / kLateShare
 // of the bytes of those in the buffer.
@@ -306,7 +306,7 @@ Status ReplayRecords::read_all(const std::vector<Retained*>& wanted) const {
   {
     std::vector<std::jthread> others;
     try {
-      while (others.size() + 1 < std::min(kReadAtOnce, wanted.size())) others.emplace_back(read_some);
+      while (others.size() + 1 < std::min(kParallelReads, wanted.size())) others.emplace_back(read_some);
     } catch (const std::system_error&) {  // the existing threads do the rest
     }
     read_some();

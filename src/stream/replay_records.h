@@ -59,7 +59,7 @@ class LateRecords {
 /// the steps that replay it.
 ///
 /// A StreamRun owns it. ReplaySteps retains, releases and pins records, on a thread of the runner;
-/// RecordExchange delivers pinned records on a thread of its own; threads of the transport serve
+/// RecordExchange fetches pinned records on a thread of its own; threads of the transport serve
 /// records to other ranks. May be used from any thread.
 class ReplayRecords final : public AwaitedRecords {
  public:

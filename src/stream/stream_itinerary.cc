@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kStepsBrought = 8;  // how many steps ahead rows are requested
+constexpr int64_t kStepsRequestedAhead = 8;  // how many steps ahead rows are requested
 }  // namespace
 
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
@@ -72,7 +72,7 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
 
 // Requests the rows of the next decided steps, too, so that these need no request each.
 void StreamItinerary::fetch_rows_ahead(int64_t first) {
-  const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
+  const int64_t until = std::min(stream_->decided(), first + kStepsRequestedAhead * global_batch_);
   std::vector<int64_t> numbers;
   {
     const Lock lock(mutex_);

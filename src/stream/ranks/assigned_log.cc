@@ -17,11 +17,11 @@ namespace {
 // The pause between requests for notes doubles each time.
 constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
 // A rank that does not answer for so long is given up: its partitions are read here.
-constexpr std::chrono::seconds kNotesPatience{2};
+constexpr std::chrono::seconds kOwnerPatience{2};
 // Each follower takes a thread, so their number does not grow with the ranks.
 constexpr size_t kMostFollowers = 4;
 // Partitions of one request (kMostRankItems); a topic may have thousands.
-constexpr size_t kMostAskedFor = 512;
+constexpr size_t kMostPartitionsRequested = 512;
 // If one reader follows more ranks than this, the longest pause grows with their number.
 constexpr size_t kRanksOfShortPause = 4;
 
@@ -123,9 +123,10 @@ class FollowingReader final : public PollingReader {
     if (asked.empty() || stop.stop_requested()) return {};
     if (owner.direct) return read_direct(owner, asked, limits, stop, records);
     Status taken;
-    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostAskedFor)
-      taken = ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostAskedFor, asked.size() - at)), stop,
-                            records);
+    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostPartitionsRequested)
+      taken =
+          ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostPartitionsRequested, asked.size() - at)),
+                        stop, records);
     return stop.stop_requested() ? Status() : note_answer(owner, taken);
   }
 
@@ -180,7 +181,7 @@ class FollowingReader final : public PollingReader {
     const Time now = clock_.now();
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
-    if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
+    if (answered.code() != Code::kNotFound && now - owner.since < kOwnerPatience) return {};
     if (!(*warned_)[static_cast<size_t>(owner.rank)].exchange(true))
       log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
                               owner.rank, owner.trouble));

@@ -61,7 +61,7 @@ bool AssignedReading::all_available(std::span<const int64_t> numbers) const {
 
 int AssignedReading::owner(int64_t number) const {
   const std::shared_ptr<const LogRecord> record = stream_->record(number);
-  // A record that was delivered need not be brought.
+  // A record that was delivered need not be fetched.
   return record ? AssignedLog::reader_of(record->partition, group_->ranks()) : own_rank();
 }
 
@@ -86,7 +86,7 @@ Status AssignedReading::read_from_log(int64_t number, const std::stop_token& sto
   return {};
 }
 
-// The names of these records in requests to other ranks.
+// The items by which these records are requested from other ranks.
 std::vector<RankItem> AssignedReading::row_items(std::span<const int64_t> numbers) const {
   std::vector<RankItem> rows;
   for (const int64_t number : numbers) {

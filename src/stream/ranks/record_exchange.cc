@@ -10,16 +10,16 @@ namespace forebay {
 
 namespace {
 
-// The pause between requests for records that are not there yet doubles each time. A request takes
+// The pause between requests for records that have not arrived doubles each time. A request takes
 // 8 bytes for each record.
-constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
-constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps slower
+constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
+constexpr std::chrono::seconds kOwnerPatience{10};  // with a rank that is some steps slower
 // Records of one request to one rank. The limit is lower than kMostRankItems, because the whole
 // answer must arrive before the deadline.
-constexpr size_t kMostAskedAtOnce = 256;
+constexpr size_t kMostRequested = 256;
 // A request that failed after this time may have been too large: the next one has a quarter of it.
-constexpr std::chrono::milliseconds kTakesLong{500};
-constexpr size_t kFewer = 4;
+constexpr std::chrono::milliseconds kSlowRequest{500};
+constexpr size_t kShrinkFactor = 4;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ RecordExchange::Stats RecordExchange::stats() const {
 }
 
 void RecordExchange::run_fetches(const std::stop_token& stop) {
-  auto pause = kAskSoon;
+  auto pause = kShortestPause;
   Lock lock(mutex_);
   while (changed_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
@@ -85,13 +85,13 @@ void RecordExchange::run_fetches(const std::stop_token& stop) {
     if (run != run_) continue;
     failure_ = failure;
     if (finish_arrived(pending) || !failure.ok()) {
-      pause = kAskSoon;
+      pause = kShortestPause;
       lock.unlock();
       arrived_();
       lock.lock();
     } else {
       changed_.wait_for(lock, stop, pause, [] { return false; });
-      pause = std::min(2 * pause, kAskLater);
+      pause = std::min(2 * pause, kLongestPause);
     }
   }
 }
@@ -135,8 +135,8 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
   for (const Pending& record : records) numbers.push_back(record.number);
   const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
-  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kTakesLong) {
-    most_records = (records.size() + kFewer - 1) / kFewer;
+  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kSlowRequest) {
+    most_records = (records.size() + kShrinkFactor - 1) / kShrinkFactor;
     health.abandoned();
     for (Pending& record : records) record.outcome = Outcome::kNotYet;
     return;
@@ -146,14 +146,14 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
     return;
   }
   health.answered();
-  most_records = std::min(2 * most_records, kMostAskedAtOnce);
+  most_records = std::min(2 * most_records, kMostRequested);
   // A record that the rank does not have and will not have stays kUnknown and is read again from
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const ResponseItem& one = (*answer)[i];
     if (one.state == ResponseItem::State::kHere && records_.receive(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kReceived;
-    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kAskPatience)
+    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kOwnerPatience)
       records[i].outcome = Outcome::kNotYet;
   }
 }

@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbyeDeadline{200};
-constexpr std::chrono::seconds kLookForOthers{1};  // between checks for a silent rank
+constexpr std::chrono::seconds kLivenessCheckInterval{1};  // between checks for a silent rank
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void StreamGroup::lead_or_follow(Stream& stream, RunTerms terms) {
 
 // If nothing can be decided any more, all ranks wait and no other call would find the silent rank.
 void StreamGroup::watch_others(Stream& stream, const std::stop_token& stop) const {
-  while (StreamClock::real().wait_for(kLookForOthers, stop)) {
+  while (StreamClock::real().wait_for(kLivenessCheckInterval, stop)) {
     if (Status heard = service_->check_liveness(); !heard.ok()) stream.fail(std::move(heard));
   }
 }

@@ -14,7 +14,7 @@ constexpr size_t kMostAhead = 1024;  // decisions that not all ranks have reques
 // The time that linger() waits for ranks that have not requested the last decisions yet.
 constexpr std::chrono::seconds kLinger{5};
 // Longest silence of a rank that the others wait for. A rank that is alive always sends requests.
-constexpr std::chrono::seconds kLongestUnheard{60};
+constexpr std::chrono::seconds kLongestSilence{60};
 // The time that linger() then waits for ranks that have not fetched the records read for them.
 constexpr std::chrono::seconds kLingerForRecords{2};
 
@@ -101,12 +101,12 @@ Status StreamService::check_liveness() const {
   const Lock lock(mutex_);
   if (decisions_.size() < kMostAhead || last_requested_.size() < 2) return {};
   const int rank = slowest();
-  if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
+  if (now - heard_[static_cast<size_t>(rank)] <= kLongestSilence) return {};
   return unavailable(
       fmt::format("rank {}, which is {} batches (or windows) behind, has asked rank 0 for nothing for {} s: it is "
                   "gone, or does not reach rank "
                   "0; start all ranks again, from a state",
-                  rank, decisions_.size(), kLongestUnheard.count()));
+                  rank, decisions_.size(), kLongestSilence.count()));
 }
 
 Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
