@@ -58,9 +58,9 @@ struct LogGap {
   std::string until;               ///< offset of the first remaining record; empty: none remains
 };
 
-/// Reads some partitions of a log from given positions on. A LogReading makes, uses and destroys it
-/// on one thread. It restores a lost connection by itself, for as long as that takes, and meanwhile
-/// returns no records.
+/// Reads some partitions of a log from given positions on. Made, used and destroyed on one thread,
+/// by a LogReading or by read_record(). It restores a lost connection by itself, for as long as
+/// that takes, and meanwhile returns no records.
 class LogReader {
  public:
   struct Limits {

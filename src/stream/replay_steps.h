@@ -62,8 +62,8 @@ class ReplayResults {
 /// planned steps, to draw from, and after the delivered steps, to save. Both take the same changes
 /// in the same order.
 ///
-/// Owned by a ReplayRun. May be used from any thread. It calls the samples and the results under
-/// its lock, and the decorated steps without it.
+/// Made by a ReplayRun and shared with its runner. May be used from any thread. It calls the
+/// samples (except awaited()) and the results under its lock, and the decorated steps without it.
 class ReplaySteps final : public StepSource {
  public:
   /// `replayed`: replayed samples of each step on this rank; `draws` of the options are those of
