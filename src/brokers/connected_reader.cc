@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-Status ConnectedReader::look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+Status ConnectedReader::poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                              std::vector<LogRecord>& records) {
   if (!is_connected() && clock_.now() < try_again_) return {};
   Status status;

@@ -60,7 +60,7 @@ TEST_F(ConnectedReaderTest, connects_once_and_reads_on) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(read()->size(), 1u);
   EXPECT_EQ(reader_.tries, 1);
   EXPECT_EQ(reader_.reconnects(), 0);
-  EXPECT_EQ(reader_.troubled(), "");
+  EXPECT_EQ(reader_.trouble(), "");
   EXPECT_EQ(clock_.passed(), 0ms);
 }
 
@@ -78,13 +78,13 @@ TEST_F(ConnectedReaderTest, a_server_that_is_away_is_tried_ever_more_rarely_and_
   const Result<std::vector<LogRecord>> none = read(10s);
   ASSERT_TRUE(none.ok()) << "it may come back";
   EXPECT_TRUE(none->empty());
-  EXPECT_EQ(reader_.troubled(), "host:1: Connection refused");
+  EXPECT_EQ(reader_.trouble(), "host:1: Connection refused");
   EXPECT_EQ(clock_.passed(), 10s);
   EXPECT_EQ(reader_.tries, 11) << "at 0, 20, 60, …, 2540 ms, and every 2 s from there on";
   EXPECT_EQ(reader_.reconnects(), 0) << "it was never connected";
   reader_.connects.clear();
   EXPECT_EQ(read(2s)->size(), 1u);
-  EXPECT_EQ(reader_.troubled(), "");
+  EXPECT_EQ(reader_.trouble(), "");
 }
 
 TEST_F(ConnectedReaderTest, a_success_makes_the_next_try_come_soon_again) {

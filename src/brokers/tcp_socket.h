@@ -24,8 +24,8 @@ class TcpSocket {
   /// connection.
   Result<size_t> receive(std::span<uint8_t> into, Deadline deadline, const std::stop_token& stop);
 
-  /// Give protocols on top of it the non-blocking descriptor, and waits until it can be read or
-  /// written.
+  // For protocols on top of the connection: the non-blocking descriptor, and waits until it can be
+  // read or written.
   int descriptor() const { return socket_.get(); }
   Status wait_to_read(Deadline deadline, const std::stop_token& stop) const;
   Status wait_to_write(Deadline deadline, const std::stop_token& stop) const;

@@ -69,7 +69,7 @@ std::string outward_address() {
   return found;
 }
 
-bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience) {
+bool accepts_connections(const HostPort& at, std::chrono::milliseconds patience) {
   addrinfo wanted{}, *addresses = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   if (::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &wanted, &addresses) != 0) return false;

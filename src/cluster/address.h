@@ -32,7 +32,7 @@ std::string own_host_address();
 std::string outward_address();
 
 /// Returns whether a server at `at` accepts a connection within `patience`.
-bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience);
+bool accepts_connections(const HostPort& at, std::chrono::milliseconds patience);
 
 /// Returns whether `host` means all interfaces: "0.0.0.0", "::" and other spellings.
 bool is_any_address(std::string_view host);

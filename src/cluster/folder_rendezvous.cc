@@ -64,13 +64,13 @@ class Meeting {
     return {};
   }
 
-  /// Reads the cards that have come. Returns whether all ranks are there. Unavailable once the
-  /// deadline has passed.
+  /// Reads the cards that other ranks have written. Returns whether the meeting is complete.
+  /// Unavailable once the deadline has passed.
   Result<bool> poll(const std::stop_token& stop) {
     FOREBAY_ASSIGN(const bool news, read_doubtful());
     const bool all_there = std::ranges::all_of(cards_, [](const auto& each) { return each.has_value(); });
-    // A new host sees by this that the card belongs to a running host. Written once all cards are
-    // there, because every host looks at them then.
+    // Shows a new host that this card belongs to a running host. Written once all cards are there,
+    // because every host reads them then.
     if (news && all_there) FOREBAY_RETURN_IF_ERROR(write_card_file(own_path_, card_text(own_card_)));
     const auto now = Clock::now();
     if (all_there && now >= next_probe_) {
@@ -119,14 +119,13 @@ class Meeting {
     return news;
   }
 
-  // A host that has met the others before writes no more cards, but it listens; hosts of an earlier
-  // run do not. The first host that does not listen ends the search, since it must be waited for
-  // anyway.
+  // Checks whether the hosts of doubtful cards listen: hosts of an earlier run do not. Stops at the
+  // first host that does not listen, since the meeting is incomplete without it.
   void probe_doubtful() {
     for (auto& each : cards_) {
       if (!each || !each->doubtful) continue;
       const Result<HostPort> at = parse_host_port(each->card.address);
-      each->doubtful = !at.ok() || !somebody_listens(*at, kProbeTimeout);
+      each->doubtful = !at.ok() || !accepts_connections(*at, kProbeTimeout);
       if (each->doubtful) return;
     }
   }

@@ -130,18 +130,18 @@ Result<std::shared_ptr<const JobTls>> read_job_tls(const JobTlsFiles& files) {
   if (!missing.empty())
     return invalid_argument(fmt::format("TLS between hosts takes {}, {} and {} together; not set: {}", kCertificateFile,
                                         kKeyFile, kAuthoritiesFile, fmt::join(missing, ", ")));
-  auto asking = std::make_shared<MutualTls>();
-  FOREBAY_ASSIGN(asking->certificate, text_of_pem_file(kCertificateFile, files.certificate));
-  FOREBAY_ASSIGN(asking->key, text_of_pem_file(kKeyFile, files.key));
-  FOREBAY_ASSIGN(asking->authorities, text_of_pem_file(kAuthoritiesFile, files.authorities));
+  auto client_tls = std::make_shared<MutualTls>();
+  FOREBAY_ASSIGN(client_tls->certificate, text_of_pem_file(kCertificateFile, files.certificate));
+  FOREBAY_ASSIGN(client_tls->key, text_of_pem_file(kKeyFile, files.key));
+  FOREBAY_ASSIGN(client_tls->authorities, text_of_pem_file(kAuthoritiesFile, files.authorities));
   ERR_clear_error();
-  const std::shared_ptr<SSL_CTX> serving(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
-  if (!serving) return unavailable(first_tls_error());
-  set_up_serving(serving.get());
-  FOREBAY_RETURN_IF_ERROR(use_authorities(serving.get(), asking->authorities, files.authorities));
-  FOREBAY_RETURN_IF_ERROR(use_certificate(serving.get(), asking->certificate, files.certificate));
-  FOREBAY_RETURN_IF_ERROR(use_key(serving.get(), asking->key, files));
-  return std::make_shared<const JobTls>(JobTls{std::move(asking), serving});
+  const std::shared_ptr<SSL_CTX> server_tls(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  if (!server_tls) return unavailable(first_tls_error());
+  set_up_serving(server_tls.get());
+  FOREBAY_RETURN_IF_ERROR(use_authorities(server_tls.get(), client_tls->authorities, files.authorities));
+  FOREBAY_RETURN_IF_ERROR(use_certificate(server_tls.get(), client_tls->certificate, files.certificate));
+  FOREBAY_RETURN_IF_ERROR(use_key(server_tls.get(), client_tls->key, files));
+  return std::make_shared<const JobTls>(JobTls{std::move(client_tls), server_tls});
 }
 
 Result<std::shared_ptr<const JobTls>> job_tls_from_environment() {

@@ -17,9 +17,9 @@ namespace forebay {
 /// such a certificate and the job's token belongs to the job.
 struct JobTls {
   /// Used by clients.
-  std::shared_ptr<const MutualTls> asking;
+  std::shared_ptr<const MutualTls> client_tls;
   /// Used by servers: TLS 1.3. Every connection is verified, without session resumption.
-  std::shared_ptr<ssl_ctx_st> serving;
+  std::shared_ptr<ssl_ctx_st> server_tls;
 };
 
 /// Contents of the credential files, as PEM.

@@ -8,7 +8,7 @@ bool Patience::announced(Wait& wait, uint64_t work_left, Time now) {
   const Lock lock(mutex_);
   if (!wait.started) {
     // While it is uncertain whether the host makes progress, only one caller waits.
-    if (!progress_health_.begin(now)) return false;
+    if (!progress_health_.try_begin(now)) return false;
     wait = {true, now, work_left};
     return true;
   }

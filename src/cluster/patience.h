@@ -29,9 +29,9 @@ class Patience {
     Time since{0};
     uint64_t work_left = 0;  ///< work before the entry, as the host last reported it
   };
-  /// The host announces the entry, with `work_left` work before it. Returns false if waiting any
-  /// longer is not worthwhile.
-  bool announced(Wait& wait, uint64_t work_left, Time now);
+  /// Records that the host announces the entry, with `work_left` work before it. Returns whether
+  /// the caller should go on waiting; if not, the wait is over.
+  [[nodiscard]] bool announced(Wait& wait, uint64_t work_left, Time now);
   /// The host has the entry, or will not have it: either way it made progress.
   void decided(const Wait& wait, Time now);
   /// The caller stops waiting for the entry.

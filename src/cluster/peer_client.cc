@@ -32,8 +32,8 @@ void PeerClient::read(PeerRead read) {
   send_waiting();
 }
 
-void PeerClient::failed(const std::string& why, bool there) {
-  if (health_.failed(now(), there))
+void PeerClient::failed(const std::string& why, PeerHealth::Contact contact) {
+  if (health_.failed(now(), contact))
     log_warning(
         fmt::format("peer {} is backed off for a while ({}); its entries are read from storage", host_.address, why));
   std::deque<PeerRead> waiting;
@@ -77,7 +77,7 @@ void PeerClient::send_waiting() {
           });
         return;
       }
-      if (!stop_.stop_requested() && health_.begin(now())) {
+      if (!stop_.stop_requested() && health_.try_begin(now())) {
         call = queue_.take_call(now());
         ++open_calls_;
       } else {
@@ -160,10 +160,12 @@ void PeerClient::update_health(const Items& items) {
   if (!items.ok()) {
     // A stop says nothing about the peer.
     const Code code = items.status().code();
-    if (code != Code::kCancelled) failed(items.status().message(), code != Code::kUnavailable);
+    if (code == Code::kCancelled) return;
+    failed(items.status().message(),
+           code == Code::kUnavailable ? PeerHealth::Contact::kUnreached : PeerHealth::Contact::kReached);
   } else if (std::ranges::any_of(
                  *items, [](const ResponseItem& item) { return item.state == ResponseItem::State::kDamaged; })) {
-    failed("it sent damaged bytes", true);
+    failed("it sent damaged bytes", PeerHealth::Contact::kReached);
   } else {
     health_.answered();
   }

@@ -28,9 +28,8 @@ class PeerClient : public std::enable_shared_from_this<PeerClient> {
 
   bool may_ask() const;
   void read(PeerRead read);
-  /// Backs the peer off and answers all waiting reads with an empty buffer. `there` says that the
-  /// peer was reached.
-  void failed(const std::string& why, bool there);
+  /// Backs the peer off and answers all waiting reads with an empty buffer.
+  void failed(const std::string& why, PeerHealth::Contact contact);
   /// Answers all reads. After it returns, the transport is not used any more, except by answers
   /// that this thread is inside of.
   void close();

@@ -10,7 +10,7 @@ bool PeerHealth::may_ask(Time now) const {
   return healthy_ || (!probing_ && now >= backed_off_until_);
 }
 
-bool PeerHealth::begin(Time now) {
+bool PeerHealth::try_begin(Time now) {
   const Lock lock(mutex_);
   if (healthy_) return true;
   if (probing_ || now < backed_off_until_) return false;
@@ -30,14 +30,14 @@ void PeerHealth::abandoned() {
   probing_ = false;
 }
 
-bool PeerHealth::failed(Time now, bool there) {
+bool PeerHealth::failed(Time now, Contact contact) {
   const Lock lock(mutex_);
-  const bool news = std::exchange(healthy_, false);
+  const bool was_healthy = std::exchange(healthy_, false);
   // Calls that were in flight together fail together, which counts as one failure.
-  if (!news && !std::exchange(probing_, false)) return false;
+  if (!was_healthy && !std::exchange(probing_, false)) return false;
   backed_off_until_ = now + backoff_;
   backoff_ = std::min(2 * backoff_, kLongestBackoff);
-  reached_ |= there;
+  reached_ = reached_ || contact == Contact::kReached;
   if (!first_failure_) first_failure_ = now;
   return (reached_ || now - *first_failure_ >= kMayBeStarting) && !std::exchange(failure_logged_, true);
 }

@@ -22,14 +22,16 @@ class PeerHealth {
   bool may_ask(Time now) const;
   /// Like may_ask(), for a caller that is about to call: while a backed off host is probed, only
   /// one caller gets true.
-  bool begin(Time now);
+  bool try_begin(Time now);
   void answered();
   /// The probing caller will not call after all; another may.
   void abandoned();
+  /// Whether the host of a failed call was reached.
+  enum class Contact : uint8_t { kUnreached, kReached };
   /// Records a failure. Returns true if the caller should log it: once, until the host answers
-  /// again. `there` says that the host was reached. The failures of a host that was never reached,
-  /// and may still be starting, are logged only after kMayBeStarting.
-  bool failed(Time now, bool there = false);
+  /// again. The failures of a host that was never reached, and may still be starting, are logged
+  /// only after kMayBeStarting.
+  bool failed(Time now, Contact contact = Contact::kUnreached);
 
  private:
   mutable Mutex mutex_;

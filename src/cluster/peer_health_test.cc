@@ -14,18 +14,18 @@ using std::chrono::seconds;
 
 TEST(PeerHealth, WhoFailedIsLeftOutAndThenTriedByOneAlone) {
   PeerHealth health;
-  EXPECT_TRUE(health.begin(seconds(0)));
+  EXPECT_TRUE(health.try_begin(seconds(0)));
   health.answered();
   EXPECT_TRUE(health.failed(seconds(10)));
   EXPECT_FALSE(health.may_ask(seconds(10)));
-  EXPECT_FALSE(health.begin(seconds(10)));
+  EXPECT_FALSE(health.try_begin(seconds(10)));
   EXPECT_TRUE(health.may_ask(seconds(11)));
-  EXPECT_TRUE(health.begin(seconds(11)));
+  EXPECT_TRUE(health.try_begin(seconds(11)));
   EXPECT_FALSE(health.may_ask(seconds(11))) << "one is finding out";
-  EXPECT_FALSE(health.begin(seconds(12)));
+  EXPECT_FALSE(health.try_begin(seconds(12)));
   health.answered();
-  EXPECT_TRUE(health.begin(seconds(12)));
-  EXPECT_TRUE(health.begin(seconds(12)));
+  EXPECT_TRUE(health.try_begin(seconds(12)));
+  EXPECT_TRUE(health.try_begin(seconds(12)));
 }
 
 TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
@@ -34,15 +34,15 @@ TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
   health.answered();
   EXPECT_TRUE(health.failed(now));
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(health.begin(now + rest - PeerHealth::Time(1)));
+    EXPECT_FALSE(health.try_begin(now + rest - PeerHealth::Time(1)));
     now += rest;
-    EXPECT_TRUE(health.begin(now));
+    EXPECT_TRUE(health.try_begin(now));
     EXPECT_FALSE(health.failed(now)) << "no news";
     rest = std::min(2 * rest, PeerHealth::kLongestBackoff);
   }
   EXPECT_EQ(rest, PeerHealth::kLongestBackoff);
   now += rest;
-  EXPECT_TRUE(health.begin(now));
+  EXPECT_TRUE(health.try_begin(now));
   health.answered();
   EXPECT_TRUE(health.failed(now));
   EXPECT_TRUE(health.may_ask(now + PeerHealth::kFirstBackoff));
@@ -61,7 +61,7 @@ TEST(PeerHealth, WhoWasNeverReachedMayBeStartingAndIsToldOfLaterAndOnce) {
   PeerHealth::Time now = seconds(100);
   int told = 0;
   for (PeerHealth::Time rest = PeerHealth::kFirstBackoff; now < seconds(200); rest *= 2) {
-    ASSERT_TRUE(health.begin(now));
+    ASSERT_TRUE(health.try_begin(now));
     if (health.failed(now)) {
       ++told;
       EXPECT_GE(now, seconds(100) + PeerHealth::kMayBeStarting);
@@ -69,16 +69,16 @@ TEST(PeerHealth, WhoWasNeverReachedMayBeStartingAndIsToldOfLaterAndOnce) {
     now += std::min(rest, PeerHealth::kLongestBackoff);
   }
   EXPECT_EQ(told, 1);
-  ASSERT_TRUE(health.begin(now));
+  ASSERT_TRUE(health.try_begin(now));
   health.answered();
   EXPECT_TRUE(health.failed(now)) << "it was there";
 }
 
 TEST(PeerHealth, WhoIsThereAndRefusesIsToldOfAtOnce) {
   PeerHealth health;
-  EXPECT_TRUE(health.failed(seconds(0), /*there=*/true));
-  EXPECT_TRUE(health.begin(seconds(1)));
-  EXPECT_FALSE(health.failed(seconds(1), /*there=*/true));
+  EXPECT_TRUE(health.failed(seconds(0), PeerHealth::Contact::kReached));
+  EXPECT_TRUE(health.try_begin(seconds(1)));
+  EXPECT_FALSE(health.failed(seconds(1), PeerHealth::Contact::kReached));
 }
 
 }  // namespace forebay

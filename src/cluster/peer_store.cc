@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,16 +25,22 @@ constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 
 constexpr std::string_view kVersionPrefix = "version ";
 
-bool parse_entry_key(std::string_view text, EntryRequest* request) {
+// Parses a key of entry_key() or version_key().
+std::optional<EntryRequest> parse_entry_key(std::string_view text) {
+  EntryRequest request;
   if (text.starts_with(kVersionPrefix)) {
-    request->kind = EntryRequest::Kind::kVersion;
+    request.kind = EntryRequest::Kind::kVersion;
     text.remove_prefix(kVersionPrefix.size());
   }
   const size_t at = text.find('@');
-  if (!Hash128::parse(text.substr(0, at), &request->key)) return false;
-  if (at == std::string_view::npos) return request->kind == EntryRequest::Kind::kEntry;
+  if (!Hash128::parse(text.substr(0, at), &request.key)) return std::nullopt;
+  if (at == std::string_view::npos) {
+    if (request.kind == EntryRequest::Kind::kEntry) return request;
+    return std::nullopt;  // a version is that of a sample
+  }
   const char* const end = text.data() + text.size();
-  return std::from_chars(text.data() + at + 1, end, request->element.emplace()).ptr == end;
+  if (std::from_chars(text.data() + at + 1, end, request.element.emplace()).ptr != end) return std::nullopt;
+  return request;
 }
 
 class ClientStore final : public PeerStore {
@@ -43,20 +51,24 @@ class ClientStore final : public PeerStore {
   ~ClientStore() override { client_->close(); }
 
   bool may_ask() const override { return client_->may_ask(); }
-  void lied() override { client_->failed("it sent bytes that were not what was asked for", true); }
+  void report_mismatch() override {
+    client_->failed("it sent bytes that were not what was asked for", PeerHealth::Contact::kReached);
+  }
   bool remote() const override { return true; }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
     PeerRead read;
     read.call = client_->calls.begin<Buffer>(display_name(request.key), std::move(stop), std::move(done));
     if (read.call->answered()) return;
-    read.reports_size = request.set_aside_bytes && !request.expected_size;
-    read.request.most_bytes =
-        std::min(request.expected_size.value_or(request.set_aside_bytes.value_or(kMostBytes)), kMostBytes);
-    if (!parse_entry_key(request.key, &read.request)) {
+    std::optional<EntryRequest> parsed = parse_entry_key(request.key);
+    if (!parsed) {
       read.call->answer(Buffer());
       return;
     }
+    read.request = *parsed;
+    read.request.most_bytes =
+        std::min(request.expected_size.value_or(request.set_aside_bytes.value_or(kMostBytes)), kMostBytes);
+    read.reports_size = request.set_aside_bytes && !request.expected_size;
     client_->read(std::move(read));
   }
   void list(const ListRequest&, std::stop_token, ListDone done) override {

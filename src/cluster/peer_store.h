@@ -51,7 +51,7 @@ class PeerStore : public Store {
   /// Returns whether a read is worth trying (PeerHealth). Does not wait.
   virtual bool may_ask() const = 0;
   /// Reports that the peer sent other bytes than it said: it is backed off.
-  virtual void lied() = 0;
+  virtual void report_mismatch() = 0;
 };
 
 std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host,

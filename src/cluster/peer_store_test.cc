@@ -225,7 +225,7 @@ TEST_F(PeerStoreTest, FlippedBitsAreNeverGivenOn) {
 
 TEST_F(PeerStoreTest, ALiarIsLeftOut) {
   const auto peer = store();
-  peer->lied();
+  peer->report_mismatch();
   EXPECT_FALSE(peer->may_ask());
   EXPECT_EQ(read_text(*peer, 1), "");
 }

@@ -266,7 +266,7 @@ TEST(ReplayRows, stores_rows_of_buffered_samples_only_within_its_budget) {
   const auto put = [&](const ReplaySample& sample) { rows.put(replay_key(sample), row_of(1000), 0, KeepIn::kMemory); };
   put(samples[0]);
   EXPECT_FALSE(rows.has(replay_key(samples[0]))) << "it is not kept";
-  rows.hold(samples);
+  rows.retain(samples);
   EXPECT_TRUE(rows.try_admit(replay_key(samples[1]), 1));
   for (const ReplaySample& sample : samples) put(sample);
   EXPECT_FALSE(rows.try_admit(replay_key(samples[1]), 1));
@@ -276,12 +276,12 @@ TEST(ReplayRows, stores_rows_of_buffered_samples_only_within_its_budget) {
   EXPECT_EQ(rows.stats().entries, 3u);
   const uint64_t three = rows.bytes();
   EXPECT_LE(three, 5000u);
-  rows.let_go(std::span(samples).subspan(2, 1));
+  rows.release(std::span(samples).subspan(2, 1));
   EXPECT_TRUE(rows.has(replay_key(samples[2]))) << "it is kept twice";
-  rows.let_go(std::span(samples).subspan(2, 1));
+  rows.release(std::span(samples).subspan(2, 1));
   EXPECT_FALSE(rows.has(replay_key(samples[2])));
   EXPECT_EQ(rows.bytes(), three / 3 * 2);
-  rows.hold_only(std::span(samples).first(1));
+  rows.retain_only(std::span(samples).first(1));
   EXPECT_TRUE(rows.has(replay_key(samples[0])));
   EXPECT_FALSE(rows.has(replay_key(samples[1])));
   EXPECT_EQ(rows.stats().entries, 1u);
@@ -294,7 +294,7 @@ TEST(ReplayRows, stores_rows_of_buffered_samples_only_within_its_budget) {
 TEST(ReplayRows, stores_nothing_beyond_its_budget) {
   ReplayRows rows(2000);
   const std::vector<ReplaySample> samples = {{1, 0}, {2, 0}};
-  rows.hold(samples);
+  rows.retain(samples);
   for (const ReplaySample& sample : samples) rows.put(replay_key(sample), row_of(1000), 0, KeepIn::kMemory);
   EXPECT_TRUE(rows.has(replay_key(samples[0])));
   EXPECT_FALSE(rows.has(replay_key(samples[1])));

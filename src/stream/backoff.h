@@ -12,11 +12,11 @@ namespace forebay {
 /// Delay before the next attempt to connect. It doubles with each attempt, up to a bound.
 class Backoff {
  public:
-  static constexpr std::chrono::milliseconds kFirst{20}, kMost{2000};
+  static constexpr std::chrono::milliseconds kFirst{20}, kLongest{2000};
   /// The delay before the next attempt.
   std::chrono::milliseconds next() {
     const auto wait = wait_;
-    wait_ = std::min(wait_ * 2, kMost);
+    wait_ = std::min(wait_ * 2, kLongest);
     return wait;
   }
   void reset() { wait_ = kFirst; }
@@ -28,7 +28,7 @@ class Backoff {
 /// Calls `ask`, and calls it again while it returns Unavailable, for `patience` at most or until a
 /// stop. Returns its last result.
 template <typename Ask>
-auto ask_until_available(Ask ask, std::chrono::seconds patience, StreamClock& clock, const std::stop_token& stop) {
+auto retry_until_available(Ask ask, std::chrono::seconds patience, StreamClock& clock, const std::stop_token& stop) {
   Backoff backoff;
   const StreamClock::Time end = clock.now() + patience;
   while (true) {

@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-void move_on(StreamPlace& place, const Decision& decision) {
+void advance(StreamPlace& place, const Decision& decision) {
   for (const DecisionPart& part : decision.parts) {
     if (!part.last.empty()) place.after[part.partition] = part.last;
     place.dropped[part.partition] += part.dropped;
@@ -22,7 +22,7 @@ void DecidedRecords::begin(StreamPlace base) {
   bytes_ = 0;
 }
 
-void DecidedRecords::begin_after(std::vector<std::string> after) {
+void DecidedRecords::set_beginning(std::vector<std::string> after) {
   base_.after = std::move(after);
   base_.begun = true;
 }
@@ -47,9 +47,9 @@ void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> 
   decisions_.push_back(std::move(decided));
 }
 
-void DecidedRecords::report(DecisionWitness& witness, int64_t from) const {
+void DecidedRecords::report(DecisionObserver& observer, int64_t from) const {
   for (const Decided& decided : decisions_) {
-    if (decided.decision.first >= from) witness.decided(decided.decision);
+    if (decided.decision.first >= from) observer.decided(decided.decision);
   }
 }
 
@@ -70,7 +70,7 @@ void DecidedRecords::fill(int64_t number, LogRecord whole) {
   if (!at) return;
   Decided& decided = decisions_[at->first];
   RecordPtr& record = decided.records[at->second];
-  if (!record || !record->away) return;
+  if (!record || !record->remote) return;
   if (record->partition != whole.partition || record->offset != whole.offset) return;
   const uint64_t more = whole.bytes() - record->bytes();
   decided.bytes += more;
@@ -88,7 +88,7 @@ std::vector<int64_t> DecidedRecords::missing(int64_t from, int64_t to) const {
   return numbers;
 }
 
-std::string DecidedRecords::before(int64_t number) const {
+std::string DecidedRecords::offset_before(int64_t number) const {
   const auto at = find(number);
   if (!at) return {};
   const Decided& decided = decisions_[at->first];
@@ -107,7 +107,7 @@ StreamPlace DecidedRecords::place(int64_t number) const {
       if (number > decided.decision.first) place.decision = decided.decision;
       break;
     }
-    move_on(place, decided.decision);
+    advance(place, decided.decision);
   }
   place.number = number;
   place.begun = place.begun && number == 0;
@@ -120,13 +120,13 @@ std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::take_deliver
   std::vector<std::vector<RecordPtr>> gone;
   while (!decisions_.empty() && decisions_.front().end() <= number) {
     Decided& front = decisions_.front();
-    move_on(base_, front.decision);
+    advance(base_, front.decision);
     bytes_ -= front.bytes;
     gone.push_back(std::move(front.records));
     decisions_.pop_front();
   }
   if (decisions_.empty()) return gone;
-  Decided& front = decisions_.front();  // may be a long one, as of a shuffled window
+  Decided& front = decisions_.front();  // a shuffled window is one long decision
   std::vector<RecordPtr>& records = gone.emplace_back();
   // Goes backwards up to a released record, so that all calls together visit each record once.
   for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {

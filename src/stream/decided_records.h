@@ -12,16 +12,16 @@
 
 #include "plan/merging.h"
 #include "stream/decision.h"
-#include "stream/decision_witness.h"
+#include "stream/decision_observer.h"
 #include "stream/record_log.h"
 
 namespace forebay {
 
-/// The decisions of a stream whose records are not all delivered, their records, and the place
-/// where they begin.
+/// The decisions of a stream of which some record is not delivered, with these records. base() is
+/// the place where the first of them begins.
 ///
-/// Owned by a Decider and used by one thread at a time. Each decision begins where the one before
-/// ends: each record from base().number to end() is in exactly one decision.
+/// Owned by a Decider and used by one thread at a time. Invariant: each number from base().number
+/// to end() is in exactly one decision, and bytes() is the sum over the records in memory.
 class DecidedRecords {
  public:
   using RecordPtr = std::shared_ptr<const LogRecord>;
@@ -29,29 +29,29 @@ class DecidedRecords {
   /// Forgets everything and continues from `base`, which must name no decision.
   void begin(StreamPlace base);
   /// Sets the offsets after which the run began. Called only while base() is the run's beginning.
-  void begin_after(std::vector<std::string> after);
+  void set_beginning(std::vector<std::string> after);
   const StreamPlace& base() const { return base_; }
   /// The number of the first record that is in no decision.
   int64_t end() const;
   /// Bytes of records in memory.
   uint64_t bytes() const { return bytes_; }
 
-  /// Adds the decision that begins at end(). `records` are those of each partition; `order` gives
-  /// the place of each. Both are empty for a decision of missing records.
+  /// Adds the decision that begins at end(). `records` has the records of each partition, and
+  /// `order` the order in which they are merged. Both are empty for a decision of missing records.
   void add(Decision decision, std::vector<std::vector<LogRecord>> records, std::span<const MergedRecord> order);
-  /// Reports the decisions that begin at record `from` or later to a witness.
-  void report(DecisionWitness& witness, int64_t from) const;
+  /// Reports the decisions that begin at record `from` or later to an observer.
+  void report(DecisionObserver& observer, int64_t from) const;
 
   /// Null if the record is delivered, not decided, or missing.
   RecordPtr record(int64_t number) const;
-  /// Completes a remote record. A record that is delivered by now is ignored, and so is one of
-  /// another place: it was read for a run that is over.
+  /// Completes a remote record. Ignores a record that is delivered by now, and one of another place
+  /// in the log: it was read for a run that is over.
   void fill(int64_t number, LogRecord whole);
   /// Numbers in [from, to) that were decided without records.
   std::vector<int64_t> missing(int64_t from, int64_t to) const;
-  /// The offset of the record before that one in its partition. Empty if that one is the first. The
-  /// record itself must not be delivered yet; those before it may be.
-  std::string before(int64_t number) const;
+  /// The offset of the previous record of the same partition; empty if there is none. Record
+  /// `number` must not be delivered yet; the previous one may be.
+  std::string offset_before(int64_t number) const;
   /// The place of record `number`, which must be decided and not delivered.
   StreamPlace place(int64_t number) const;
   /// Count of the numbers that were decided without records, including those before begin().
@@ -68,11 +68,11 @@ class DecidedRecords {
  private:
   struct Decided {
     Decision decision;
-    std::vector<RecordPtr> records;    // in order; null: delivered, or missing
-    std::vector<std::string> offsets;  // of records that are delivered
-    // For each partition in the log's order: indices in `records`.
+    std::vector<RecordPtr> records;    // in merged order; null: delivered, or missing
+    std::vector<std::string> offsets;  // offsets of delivered records, by index in `records`
+    // For each partition, the indices in `records` of its records, in the order of the log.
     std::vector<std::vector<uint32_t>> in_log;
-    std::vector<uint32_t> place_in_log;  // of each record: index in its partition's list
+    std::vector<uint32_t> place_in_log;  // for each record, its index in its partition's list above
     uint64_t bytes = 0;
     int64_t end() const { return decision.first + static_cast<int64_t>(records.size()); }
   };

@@ -9,9 +9,9 @@
 namespace forebay {
 namespace {
 
-LogRecord record_at(std::string offset, std::string key, bool away = false) {
+LogRecord record_at(std::string offset, std::string key, bool remote = false) {
   LogRecord record{0, std::move(offset), std::move(key)};
-  record.away = away;
+  record.remote = remote;
   return record;
 }
 
@@ -25,10 +25,10 @@ TEST(DecidedRecords, a_remote_record_is_completed_by_itself_alone) {
   records.add(decision, {{record_at("8", "", true)}}, std::span(&first, 1));
 
   records.fill(0, record_at("3", "another"));
-  EXPECT_TRUE(records.record(0)->away);
+  EXPECT_TRUE(records.record(0)->remote);
   EXPECT_EQ(records.record(0)->offset, "8");
   records.fill(0, record_at("8", "itself"));
-  EXPECT_FALSE(records.record(0)->away);
+  EXPECT_FALSE(records.record(0)->remote);
   EXPECT_EQ(records.record(0)->key, "itself");
 }
 

@@ -33,10 +33,10 @@ class ReadByHand {
     for (const size_t p : partitions_) from.push_back({p, decider.decided().base().after[p]});
     reader_ = *log_->read_after(std::move(from));
   }
-  bool known(int64_t end) {
-    while (!decider.known(end) && read()) {
+  bool request(int64_t end) {
+    while (!decider.request(end) && read()) {
     }
-    const bool known = decider.known(end);
+    const bool known = decider.request(end);
     read_ahead();
     return known;
   }
@@ -56,7 +56,7 @@ class ReadByHand {
  private:
   // Returns whether there were any records.
   bool read() {
-    const std::vector<size_t> wanted = decider.wanted(partitions_);
+    const std::vector<size_t> wanted = decider.partitions_to_read(partitions_);
     if (wanted.empty()) return false;
     LogReader::Limits limits;
     limits.wait = 0ms;
@@ -64,7 +64,7 @@ class ReadByHand {
     std::vector<LogRecord> records = *reader_->read(wanted, limits, {});
     if (reader_->ended()) decider.end_of_log();
     for (LogRecord& record : records) EXPECT_TRUE(decider.add(std::move(record)).ok());
-    (void)decider.settle();
+    (void)decider.decide_requested();
     return !records.empty();
   }
 
@@ -80,7 +80,7 @@ TEST(Decider, what_is_behind_takes_no_memory) {
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
   for (int64_t at = 0; at < 1000; at += 50) {
-    ASSERT_TRUE(stream.known(at + 50));
+    ASSERT_TRUE(stream.request(at + 50));
     EXPECT_LE(stream.bytes(), options.bytes + 70'000) << "the budget, and what one read may bring beyond it";
     stream.behind(at + 25);
     EXPECT_EQ(stream.record(at), nullptr);
@@ -95,7 +95,7 @@ TEST(Decider, reads_no_more_than_there_is_room_for) {
   options.bytes = 100'000;
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(10));
+  ASSERT_TRUE(stream.request(10));
   EXPECT_LT(log->reads(0), 300);
 }
 
@@ -105,7 +105,7 @@ TEST(Decider, a_fast_partition_leaves_room_to_slow_ones) {
   options.bytes = 400'000;
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(10));
+  ASSERT_TRUE(stream.request(10));
   log->append(1, 40);
   stream.read_ahead();
   EXPECT_EQ(log->reads(1), 40);
@@ -117,9 +117,9 @@ TEST(Decider, what_one_batch_needs_is_read_whatever_it_takes) {
   options.bytes = 50'000;
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  EXPECT_TRUE(stream.known(32));
+  EXPECT_TRUE(stream.request(32));
   stream.behind(32);
-  EXPECT_TRUE(stream.known(64));
+  EXPECT_TRUE(stream.request(64));
 }
 
 // The previous decision cannot be released, as the step that begins in it is not delivered.
@@ -130,8 +130,8 @@ TEST(Decider, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
   for (int64_t at = 0; at + 64 <= 300; at += 64) {
-    (void)stream.decider.awaits(at + 64);
-    ASSERT_TRUE(stream.known(at + 64)) << at;
+    (void)stream.decider.set_awaited(at + 64);
+    ASSERT_TRUE(stream.request(at + 64)) << at;
     stream.behind(at + 64);
   }
 }
@@ -143,17 +143,17 @@ TEST(Decider, the_record_before_one_is_known_also_when_it_is_behind) {
   options.shuffled = true;
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(30));
+  ASSERT_TRUE(stream.request(30));
   std::vector<std::string> before;
   for (int64_t number = 0; number < 30; ++number) {
     const int64_t offset = std::stoll(stream.record(number)->offset);
-    before.push_back(stream.decider.decided().before(number));
+    before.push_back(stream.decider.decided().offset_before(number));
     EXPECT_EQ(before.back(), offset == 1 ? "" : std::to_string(offset - 1));
   }
   for (int64_t behind = 1; behind < 30; ++behind) {
     stream.behind(behind);
     for (int64_t number = behind; number < 30; ++number)
-      EXPECT_EQ(stream.decider.decided().before(number), before[static_cast<size_t>(number)]) << behind;
+      EXPECT_EQ(stream.decider.decided().offset_before(number), before[static_cast<size_t>(number)]) << behind;
   }
 }
 
@@ -163,10 +163,10 @@ TEST(Decider, the_rest_of_a_window_comes_in_the_order_that_it_had) {
   options.shuffled = true;
   ReadByHand first(log, options);
   first.seek(first.beginning());
-  ASSERT_TRUE(first.known(40));
+  ASSERT_TRUE(first.request(40));
   ReadByHand second(log, options);
   second.seek(first.decider.place(13));
-  ASSERT_TRUE(second.known(40));
+  ASSERT_TRUE(second.request(40));
   EXPECT_EQ(keys(second, 13, 40), keys(first, 13, 40));
 }
 
@@ -181,7 +181,7 @@ TEST(Decider, goes_on_from_any_place_without_loss_and_without_doubles) {
     options.shuffled = draw() % 2 == 0;
     ReadByHand before(log, options);
     before.seek(before.beginning());
-    ASSERT_TRUE(before.known(1'000'000));
+    ASSERT_TRUE(before.request(1'000'000));
     const int64_t all = *before.decider.end();
     const auto at = static_cast<int64_t>(draw() % static_cast<uint64_t>(all + 1));
     std::multiset<std::string> given;
@@ -194,7 +194,7 @@ TEST(Decider, goes_on_from_any_place_without_loss_and_without_doubles) {
     options.decision_records = 1 + draw() % 40;
     ReadByHand after(log, options);
     after.seek(*read);
-    ASSERT_TRUE(after.known(1'000'000));
+    ASSERT_TRUE(after.request(1'000'000));
     ASSERT_EQ(after.decider.end(), all);
     EXPECT_EQ(after.decider.place(at), place);
     for (const std::string& key : keys(after, at, all)) given.insert(key);
@@ -211,11 +211,11 @@ TEST(Decider, the_oldest_go_where_training_is_slow_and_are_counted) {
   options.bytes = 100'000;
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(10));
+  ASSERT_TRUE(stream.request(10));
   log->end();
   stream.behind(10);
   int64_t given = 10;
-  ASSERT_TRUE(stream.known(1'000'000));
+  ASSERT_TRUE(stream.request(1'000'000));
   given = *stream.decider.end();
   EXPECT_LT(given, 300);
   EXPECT_EQ(keys(stream, given - 1, given).front(), "a/5000");
@@ -232,14 +232,14 @@ TEST(Decider, spilled_records_come_back_in_order_and_memory_stays_bounded) {
   options.spill = *SpillSpace::open(testing::TempDir(), uint64_t{1} << 30);
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(64));
+  ASSERT_TRUE(stream.request(64));
   EXPECT_EQ(log->reads(0), 20'000) << "the whole log is taken in, far beyond memory";
   EXPECT_GT(options.spill->used(), 30'000'000u);
   log->end();
   std::map<char, int> next;
   int64_t at = 0;
   while (!stream.decider.end() || at < *stream.decider.end()) {
-    ASSERT_TRUE(stream.known(at + 64));
+    ASSERT_TRUE(stream.request(at + 64));
     const int64_t to = std::min(at + 64, stream.decider.end().value_or(at + 64));
     for (const std::string& key : keys(stream, at, to)) ASSERT_EQ(key.substr(2), std::to_string(++next[key[0]]));
     EXPECT_LT(stream.bytes(), 2'500'000u);
@@ -272,7 +272,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
   int64_t at = 0;
   const auto go_on_to = [&](int64_t end) {
     for (; at < end; at += 64) {
-      ASSERT_TRUE(stream.known(at + 64)) << stream.decider.failure().to_string();
+      ASSERT_TRUE(stream.request(at + 64)) << stream.decider.failure().to_string();
       for (const std::string& key : keys(stream, at, at + 64)) ASSERT_EQ(key.substr(2), std::to_string(++next[key[0]]));
       EXPECT_LT(stream.bytes(), 4'000'000u);
       stream.behind(at + 64);
@@ -301,10 +301,10 @@ TEST(Decider, a_full_budget_of_the_disk_makes_records_wait_where_they_are) {
   options.spill = *SpillSpace::open(testing::TempDir(), 20'000'000);
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(64));
+  ASSERT_TRUE(stream.request(64));
   EXPECT_LT(log->reads(0), 12'000);
   for (int64_t at = 0; at < 49'000; at += 64) {
-    ASSERT_TRUE(stream.known(at + 64));
+    ASSERT_TRUE(stream.request(at + 64));
     ASSERT_EQ(stream.record(at)->offset, std::to_string(at + 1));
     stream.behind(at + 64);
   }
@@ -316,7 +316,7 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   constexpr int kDecision = 20, kArrived = 100, kRuns = 400;
   std::vector<double> stayed(kArrived);
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
-    const auto waiting = waiting_sampled({.seed = seed, .decision_records = kDecision}, 2, /*decides=*/true);
+    const auto waiting = make_waiting_sample({.seed = seed, .decision_records = kDecision}, 2, /*decides=*/true);
     ASSERT_TRUE(waiting->begin_decision(0, std::nullopt).ok());
     for (int i = 0; i < kArrived; ++i) {
       LogRecord record;
@@ -324,7 +324,7 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
       record.offset = std::to_string(i / 2 + 1);
       ASSERT_TRUE(waiting->add(std::move(record)).ok());
     }
-    const Result<Waiting::Taken> taken = waiting->take(waiting->counts());
+    const Result<WaitingRecords::Taken> taken = waiting->take(waiting->counts());
     ASSERT_TRUE(taken.ok());
     size_t all = 0;
     for (size_t p = 0; p < 2; ++p) {
@@ -341,15 +341,15 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   EXPECT_LT(chi, 160) << "99 degrees of freedom: above once in 10,000 draws";
 }
 
-// A guide that repeats the decisions that it received as a witness.
-class Recorded final : public DecisionWitness, public DecisionGuide {
+// A guide that repeats the decisions that it received as an observer.
+class Recorded final : public DecisionObserver, public DecisionGuide {
  public:
   void decided(const Decision& decision) override { decisions.push_back(decision); }
   Result<Answer> at(int64_t first) override {
     for (const Decision& decision : decisions) {
-      if (decision.first == first) return Answer{Says::kThis, decision};
+      if (decision.first == first) return Answer{Kind::kDecision, decision};
     }
-    return Answer{Says::kEnd, {}};
+    return Answer{Kind::kEnd, {}};
   }
   std::vector<Decision> decisions;
 };
@@ -367,11 +367,11 @@ TEST(Decider, what_was_decided_can_be_repeated_under_every_policy) {
     {
       ReadByHand stream(log, options);
       stream.seek(stream.beginning());
-      stream.decider.set_witness(recorded, 0);
+      stream.decider.set_observer(recorded, 0);
       std::mt19937_64 draw(1);
       for (int64_t at = 0; at < 500; at += 50) {
         log->append(draw() % 2, static_cast<int64_t>(draw() % 400));
-        ASSERT_TRUE(stream.known(at + 50));
+        ASSERT_TRUE(stream.request(at + 50));
         for (const std::string& key : keys(stream, at, at + 50)) given.push_back(key);
         stream.behind(at + 50);
         log->append(0, 60);
@@ -383,7 +383,7 @@ TEST(Decider, what_was_decided_can_be_repeated_under_every_policy) {
     again.seek(again.beginning());
     std::vector<std::string> repeated;
     for (int64_t at = 0; at < 500; at += 50) {
-      ASSERT_TRUE(again.known(at + 50)) << static_cast<int>(policy) << ": " << again.decider.failure().message();
+      ASSERT_TRUE(again.request(at + 50)) << static_cast<int>(policy) << ": " << again.decider.failure().message();
       for (const std::string& key : keys(again, at, at + 50)) repeated.push_back(key);
       again.behind(at + 50);
     }
@@ -393,7 +393,7 @@ TEST(Decider, what_was_decided_can_be_repeated_under_every_policy) {
 
 // The records are parts of one answer of a server.
 TEST(Decider, a_sample_does_not_keep_what_its_records_were_read_with) {
-  const auto waiting = waiting_sampled({.decision_records = 4}, 1, true);
+  const auto waiting = make_waiting_sample({.decision_records = 4}, 1, true);
   ASSERT_TRUE(waiting->begin_decision(0, std::nullopt).ok());
   const auto owner = std::make_shared<std::vector<uint8_t>>(10'000);
   {
@@ -416,7 +416,7 @@ TEST(Decider, a_decision_that_only_drops_of_a_partition_is_followed_without_room
   ReadByHand stream(log, options);
   stream.decider.set_guide(recorded);
   stream.seek(stream.beginning());
-  ASSERT_TRUE(stream.known(100));
+  ASSERT_TRUE(stream.request(100));
   EXPECT_EQ(stream.decider.place(100).after, (std::vector<std::string>{"60", "100"}));
 }
 
@@ -430,20 +430,20 @@ TEST(Decider, who_cannot_wait_gets_what_is_there_and_numbers_without_records) {
   const auto log = log_with({3});
   ReadByHand stream(log, impatient(4));
   stream.seek(stream.beginning());
-  ASSERT_FALSE(stream.known(4));
-  EXPECT_TRUE(stream.decider.hurry(4));
+  ASSERT_FALSE(stream.request(4));
+  EXPECT_TRUE(stream.decider.decide_now(4));
   EXPECT_EQ(keys(stream, 0, 4), (std::vector<std::string>{"a/1", "a/2", "a/3", ""}));
   EXPECT_EQ(stream.decider.decided().missing(0, 4), std::vector<int64_t>{3});
-  EXPECT_TRUE(stream.decider.hurry(8));
+  EXPECT_TRUE(stream.decider.decide_now(8));
   EXPECT_EQ(stream.decider.decided().missing(2, 7), (std::vector<int64_t>{3, 4, 5, 6}));
   EXPECT_EQ(stream.decider.decided().missing_records(), 5);
   log->append(0, 4);
-  ASSERT_TRUE(stream.known(12));
+  ASSERT_TRUE(stream.request(12));
   EXPECT_EQ(keys(stream, 8, 12), (std::vector<std::string>{"a/4", "a/5", "a/6", "a/7"}));
   stream.behind(8);
   EXPECT_EQ(stream.decider.place(8).after, std::vector<std::string>{"3"}) << "nothing of the log is passed over";
   log->end();
-  ASSERT_TRUE(stream.known(13));
+  ASSERT_TRUE(stream.request(13));
   EXPECT_EQ(stream.decider.end(), 12) << "the end of a log is no drought";
 }
 
@@ -451,8 +451,8 @@ TEST(Decider, the_patient_never_underrun) {
   const auto log = log_with({3});
   ReadByHand stream(log, decisions_of(4));
   stream.seek(stream.beginning());
-  EXPECT_FALSE(stream.known(4));
-  EXPECT_FALSE(stream.decider.hurry(4));
+  EXPECT_FALSE(stream.request(4));
+  EXPECT_FALSE(stream.decider.decide_now(4));
 }
 
 TEST(Decider, numbers_without_records_are_repeated_and_stand_in_states) {
@@ -463,18 +463,18 @@ TEST(Decider, numbers_without_records_are_repeated_and_stand_in_states) {
     const auto recorded = std::make_shared<Recorded>();
     ReadByHand stream(log, options);
     stream.seek(stream.beginning());
-    stream.decider.set_witness(recorded, 0);
-    (void)stream.known(10);
-    ASSERT_TRUE(stream.decider.hurry(10));
+    stream.decider.set_observer(recorded, 0);
+    (void)stream.request(10);
+    ASSERT_TRUE(stream.decider.decide_now(10));
     log->append(1, 10);
-    ASSERT_TRUE(stream.known(20));
+    ASSERT_TRUE(stream.request(20));
     const StreamPlace place = stream.decider.place(9);
     ASSERT_EQ(place.decision, (Decision{7, {}, 3}));
     EXPECT_EQ(*saved_and_loaded(place, log->partitions()), place);
     ReadByHand again(log, options);
     again.decider.set_guide(recorded);
     again.seek(again.beginning());
-    ASSERT_TRUE(again.known(20));
+    ASSERT_TRUE(again.request(20));
     EXPECT_EQ(keys(again, 0, 20), keys(stream, 0, 20)) << static_cast<int>(policy);
     EXPECT_EQ(again.decider.decided().missing(0, 20), stream.decider.decided().missing(0, 20));
   }
@@ -489,26 +489,26 @@ TEST(Decider, who_goes_on_inside_a_decision_gets_the_rest_of_it_whatever_the_hur
     options.policy = policy;
     ReadByHand stream(log, options);
     stream.seek(stream.beginning());
-    ASSERT_TRUE(stream.known(16));
+    ASSERT_TRUE(stream.request(16));
     const std::vector<std::string> rest = keys(stream, 5, 16);
     ReadByHand again(log, options);
     again.seek(stream.decider.place(5));
-    EXPECT_FALSE(again.decider.hurry(10)) << "nothing is read before the first known()";
-    ASSERT_TRUE(again.known(16));
+    EXPECT_FALSE(again.decider.decide_now(10)) << "nothing is read before the first request()";
+    ASSERT_TRUE(again.request(16));
     EXPECT_EQ(keys(again, 5, 16), rest) << static_cast<int>(policy);
     EXPECT_EQ(again.decider.decided().missing_records(), 0);
-    EXPECT_TRUE(again.decider.hurry(18));
+    EXPECT_TRUE(again.decider.decide_now(18));
     EXPECT_EQ(again.decider.decided().missing(0, 18), (std::vector<int64_t>{16, 17}))
         << "behind the decision it does not wait";
   }
 }
 
 // A guide that answers when the test lets it.
-class SaidLater final : public DecisionGuide, public DecisionWitness {
+class SaidLater final : public DecisionGuide, public DecisionObserver {
  public:
   Result<Answer> at(int64_t) override {
     if (!failure.ok()) return failure;
-    return next ? Answer{Says::kThis, *std::exchange(next, std::nullopt)} : Answer{Says::kLater, {}};
+    return next ? Answer{Kind::kDecision, *std::exchange(next, std::nullopt)} : Answer{Kind::kNotYet, {}};
   }
   std::optional<std::vector<std::string>> beginning() override { return begins_after; }
   std::string awaited() const override { return "the test"; }
@@ -528,11 +528,11 @@ TEST(Decider, tells_once_when_what_was_asked_for_can_be_had) {
   const auto log = log_with({3});
   ReadByHand stream(log, decisions_of(4));
   stream.seek(stream.beginning());
-  EXPECT_FALSE(stream.known(4));
+  EXPECT_FALSE(stream.request(4));
   log->append(0, 9);
   for (int64_t offset = 4; offset <= 8; ++offset) {
     ASSERT_TRUE(stream.decider.add({0, std::to_string(offset), "key"}).ok());
-    EXPECT_EQ(stream.decider.settle(), offset == 4) << offset;
+    EXPECT_EQ(stream.decider.decide_requested(), offset == 4) << offset;
   }
   EXPECT_EQ(stream.decider.decided().end(), 4) << "nobody asked for more";
 }
@@ -543,20 +543,20 @@ TEST(Decider, whoever_follows_waits_for_the_guide_and_takes_what_it_says) {
   ReadByHand stream(log, decisions_of(2));
   stream.decider.set_guide(guide);
   stream.seek(stream.beginning());
-  EXPECT_FALSE(stream.known(1));
+  EXPECT_FALSE(stream.request(1));
   EXPECT_EQ(stream.decider.awaited(), "the test");
   guide->next = {0, {{0, "5", 5, 0}}, 0};
-  EXPECT_TRUE(stream.decider.settle());
+  EXPECT_TRUE(stream.decider.decide_requested());
   EXPECT_EQ(keys(stream, 0, 5), (std::vector<std::string>{"a/1", "a/2", "a/3", "a/4", "a/5"}));
   guide->next = {5, {}, 3};
-  EXPECT_TRUE(stream.known(8));
+  EXPECT_TRUE(stream.request(8));
   EXPECT_EQ(stream.decider.decided().missing(0, 8), (std::vector<int64_t>{5, 6, 7}));
   guide->failure = corrupt("damaged");
-  EXPECT_FALSE(stream.known(9));
+  EXPECT_FALSE(stream.request(9));
   EXPECT_EQ(stream.decider.failure().message(), "damaged");
 }
 
-TEST(Decider, decides_no_more_than_its_witness_allows_and_tells_it_all) {
+TEST(Decider, decides_no_more_than_its_observer_allows_and_reports_all) {
   const auto log = log_with({5});
   log->end();
   const auto told = std::make_shared<SaidLater>();
@@ -564,13 +564,13 @@ TEST(Decider, decides_no_more_than_its_witness_allows_and_tells_it_all) {
   stream.decider.set_publisher(told);
   stream.seek(stream.beginning());
   told->may = false;
-  EXPECT_FALSE(stream.known(2));
+  EXPECT_FALSE(stream.request(2));
   EXPECT_EQ(stream.decider.awaited(), "the test");
   told->may = true;
-  EXPECT_TRUE(stream.known(9));
+  EXPECT_TRUE(stream.request(9));
   EXPECT_EQ(told->told, (std::vector<int64_t>{0, 2, 4, -5}));
   const auto late = std::make_shared<SaidLater>();
-  stream.decider.set_witness(late, 2);
+  stream.decider.set_observer(late, 2);
   EXPECT_EQ(late->told, (std::vector<int64_t>{2, 4}));
 }
 
@@ -581,22 +581,22 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   ReadByHand leads(log_with({7}), options), follows(log_with({7}), options);
   leads.decider.set_publisher(told);
   leads.seek(leads.beginning());
-  ASSERT_EQ(leads.decider.beginning(), Decider::Beginning::kEndOfLog);
-  leads.decider.begin_after({"7"});
+  ASSERT_EQ(leads.decider.resolve_beginning(), Decider::Beginning::kEndOfLog);
+  leads.decider.set_beginning({"7"});
   EXPECT_EQ(told->begins_after, std::vector<std::string>{"7"});
   for (const char* const offset : {"8", "9"}) ASSERT_TRUE(leads.decider.add({0, offset, "key"}).ok());
-  ASSERT_TRUE(leads.decider.known(2));
+  ASSERT_TRUE(leads.decider.request(2));
   EXPECT_EQ(leads.decider.place(1).decision->after, std::vector<std::string>{"7"});
   EXPECT_TRUE(leads.decider.place(0).begun);
 
   const auto guide = std::make_shared<SaidLater>();
   follows.decider.set_guide(guide);
   follows.seek(follows.beginning());
-  ASSERT_EQ(follows.decider.beginning(), Decider::Beginning::kSaidByGuide);
-  EXPECT_FALSE(follows.decider.ask_beginning());
+  ASSERT_EQ(follows.decider.resolve_beginning(), Decider::Beginning::kFromGuide);
+  EXPECT_FALSE(follows.decider.poll_beginning());
   guide->next = leads.decider.place(1).decision;
-  EXPECT_FALSE(follows.decider.known(2));
-  EXPECT_TRUE(follows.decider.ask_beginning()) << "its first decision says so";
+  EXPECT_FALSE(follows.decider.request(2));
+  EXPECT_TRUE(follows.decider.poll_beginning()) << "its first decision says so";
   EXPECT_EQ(follows.decider.place(0), leads.decider.place(0));
 }
 
@@ -605,14 +605,14 @@ TEST(Decider, says_when_more_may_be_read_and_keeps_its_first_failure) {
   stream.seek(stream.beginning());
   EXPECT_TRUE(stream.decider.take_change());
   EXPECT_FALSE(stream.decider.take_change());
-  EXPECT_TRUE(stream.decider.awaits(5));
-  EXPECT_FALSE(stream.decider.awaits(5));
-  EXPECT_TRUE(stream.known(1));
+  EXPECT_TRUE(stream.decider.set_awaited(5));
+  EXPECT_FALSE(stream.decider.set_awaited(5));
+  EXPECT_TRUE(stream.request(1));
   EXPECT_TRUE(stream.decider.take_change());
   stream.decider.fail(corrupt("first"));
   stream.decider.fail(corrupt("second"));
-  EXPECT_TRUE(stream.decider.settle()) << "also where nobody asked";
-  EXPECT_FALSE(stream.decider.known(2));
+  EXPECT_TRUE(stream.decider.decide_requested()) << "also where nobody asked";
+  EXPECT_FALSE(stream.decider.request(2));
   EXPECT_EQ(stream.decider.failure().message(), "first");
 }
 

@@ -10,25 +10,25 @@
 
 namespace forebay {
 
-/// Gives decisions that were made before (by a journal) or elsewhere (by another rank). A stream
-/// with a guide follows it and decides nothing itself.
+/// The decisions of an earlier run (from a journal) or of another rank. A stream with a guide
+/// follows them and decides nothing itself.
 ///
-/// The stream calls all methods under its lock, so they must not wait.
+/// The stream shares it, and calls all methods under its lock, so they must not wait.
 class DecisionGuide {
  public:
   virtual ~DecisionGuide() = default;
-  enum class Says : uint8_t { kThis, kLater, kEnd };
+  enum class Kind : uint8_t { kDecision, kNotYet, kEnd };
   struct Answer {
-    Says says = Says::kEnd;
-    Decision decision;  ///< with kThis
+    Kind kind = Kind::kEnd;
+    Decision decision;  ///< with kDecision
   };
-  /// The decision that begins with record `first`. After kLater the guide's owner calls
+  /// The decision that begins with record `first`. After kNotYet the guide's owner calls
   /// Stream::look_again() as soon as there is another answer.
   virtual Result<Answer> at(int64_t first) = 0;
   /// The offsets after which a run of StreamOptions::from_now begins, if they are known before its
   /// first decision. The guide's owner calls Stream::look_again() as soon as they are.
   virtual std::optional<std::vector<std::string>> beginning() { return std::nullopt; }
-  /// The reason of kLater, for the user's log.
+  /// The reason of kNotYet, for the user's log.
   virtual std::string awaited() const { return {}; }
 };
 

@@ -45,10 +45,10 @@ Result<T> run_detached(std::function<Result<T>()> work, std::chrono::steady_cloc
   return unavailable(std::string("no answer yet while ") + what);
 }
 
-/// Makes `parts` shared. They are destroyed on a thread of their own, because a library's
-/// destructor may wait for a server that is gone. The last owner waits for that 200 ms at most.
+/// Makes `parts` shared, with a destruction that runs on a thread of its own, because a library's
+/// destructor may wait for a server that is gone. The last owner waits 200 ms for it at most.
 template <typename T>
-std::shared_ptr<T> ended_detached(std::unique_ptr<T> parts) {
+std::shared_ptr<T> with_detached_destruction(std::unique_ptr<T> parts) {
   return std::shared_ptr<T>(parts.release(), [](T* last) {
     const auto work = [last]() -> Result<bool> {
       delete last;

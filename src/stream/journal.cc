@@ -36,7 +36,7 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
       was.on_underrun != now.on_underrun || was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
-  // The journal already has the decision that a state names, and the witness does not receive it
+  // The journal already has the decision that a state names, and the observer does not receive it
   // again.
   const int64_t place = now.place.decided();
   int64_t reached = was.place.decided();
@@ -193,8 +193,8 @@ Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
   }
   while (read_ && read_->first < first) FOREBAY_RETURN_IF_ERROR(read_next());
   // If the journal was cut off, the repetition ends after its last complete line.
-  if (!read_) return Answer{Says::kEnd, {}};
-  if (read_->first == first) return Answer{Says::kThis, *read_};
+  if (!read_) return Answer{Kind::kEnd, {}};
+  if (read_->first == first) return Answer{Kind::kDecision, *read_};
   return Status(
       Code::kStateMismatch,
       fmt::format("{}: no decision begins at record {}, where this run stands; it is of another run", path_, first));

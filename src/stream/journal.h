@@ -8,7 +8,7 @@
 #include <string>
 
 #include "stream/decision_guide.h"
-#include "stream/decision_witness.h"
+#include "stream/decision_observer.h"
 #include "stream/stream_options.h"
 
 namespace forebay {
@@ -26,11 +26,11 @@ struct JournalHeader {
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes each decision to a file as it is made, in a line of tens of bytes. The journal makes
-/// the run repeatable, although the arrival of records is not.
+/// Writes each decision to a file as it is made, in a line of tens of bytes. A run can be repeated
+/// from its journal, although records arrive at other times then.
 ///
 /// A stream calls decided() under its lock; the loader calls flush() from any thread.
-class JournalWriter final : public DecisionWitness {
+class JournalWriter final : public DecisionObserver {
  public:
   /// Begins a journal, or continues one of the same run: its decisions from `header.place` on are
   /// replaced. InvalidArgument if the file is no journal, belongs to another run, or ends before
@@ -51,8 +51,8 @@ class JournalWriter final : public DecisionWitness {
   std::atomic<bool> failed_ = false, warned_ = false;
 };
 
-/// Repeats the decisions of a journal. A last line that is incomplete is ignored: its decision was
-/// never delivered.
+/// The guide of a run that repeats the decisions of a journal. Ignores an incomplete last line: the
+/// records of its decision were never delivered.
 class JournalReader final : public DecisionGuide {
  public:
   /// NotFound if there is no such file; InvalidArgument if it is no journal.

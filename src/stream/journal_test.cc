@@ -54,7 +54,7 @@ class JournalTest : public testing::Test {
     for (;;) {
       const auto answer = reader.at(first);
       EXPECT_TRUE(answer.ok()) << answer.status().to_string();
-      if (!answer.ok() || answer->says != DecisionGuide::Says::kThis) return found;
+      if (!answer.ok() || answer->kind != DecisionGuide::Kind::kDecision) return found;
       found.push_back(answer->decision);
       first = found.back().end();
     }
@@ -71,7 +71,7 @@ TEST_F(JournalTest, repeats_the_decisions_that_were_written) {
   EXPECT_EQ(decisions(*read), all);
   EXPECT_EQ(decisions(*read), all) << "a run may seek back";
   EXPECT_EQ(decisions(*read, 4), (std::vector<Decision>{all[1], all[2]}));
-  EXPECT_EQ(read->at(12)->says, DecisionGuide::Says::kEnd);
+  EXPECT_EQ(read->at(12)->kind, DecisionGuide::Kind::kEnd);
 }
 
 TEST_F(JournalTest, its_header_comes_back_as_it_was) {

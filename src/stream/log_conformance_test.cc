@@ -80,7 +80,7 @@ std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& 
     if (!records.ok()) return all;
     for (LogRecord& record : *records) all.push_back(std::move(record));
   }
-  EXPECT_EQ(all.size(), count) << reader.troubled();
+  EXPECT_EQ(all.size(), count) << reader.trouble();
   return all;
 }
 
@@ -132,7 +132,7 @@ TEST_P(LogConformance, GivesWhatWasWrittenInItsOrder) {
     EXPECT_GT(log_->compare(records[i].offset, records[i - 1].offset), 0);
   }
   EXPECT_TRUE(reading->take_gaps().empty());
-  EXPECT_EQ(reading->troubled(), "");
+  EXPECT_EQ(reading->trouble(), "");
   EXPECT_EQ(reading->reconnects(), 0);
 }
 

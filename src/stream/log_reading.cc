@@ -16,11 +16,11 @@ namespace {
 
 // Least size of a read, even if the budget is used up: less is not worth a request to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
-constexpr size_t kNamedPartitions = 5;
-constexpr std::chrono::milliseconds kAskAgain{200};
+constexpr size_t kMostNamedPartitions = 5;
+constexpr std::chrono::milliseconds kEndsRetryPause{200};
 
 // Text for messages: "for 12 s", or "so far" if it never was.
-std::string ago(const std::optional<StreamClock::Time>& at, StreamClock::Time now) {
+std::string silence_of(const std::optional<StreamClock::Time>& at, StreamClock::Time now) {
   return at ? fmt::format("for {:.0f} s", std::chrono::duration<double>(now - *at).count()) : "so far";
 }
 
@@ -93,7 +93,7 @@ Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
       const Lock lock(mutex_);
       troubles_[0] = ends.status().message();
     }
-    if (!clock_.wait_for(kAskAgain, stop)) return cancelled("the stream was stopped");
+    if (!clock_.wait_for(kEndsRetryPause, stop)) return cancelled("the stream was stopped");
   }
 }
 
@@ -105,7 +105,7 @@ void LogReading::read(size_t number, const std::vector<LogPosition>& from, const
   for (const LogPosition& position : from) mine.push_back(position.partition);
   const size_t readers = log_->readers().size();
   do {
-    const RecordSink::Wanted wanted = sink_.wait_wanted(mine, stop);
+    const RecordSink::Demand wanted = sink_.wait_for_demand(mine, stop);
     if (wanted.partitions.empty()) return;
     LogReader::Limits most;
     // All readers together must stay within the free memory.
@@ -114,26 +114,27 @@ void LogReading::read(size_t number, const std::vector<LogPosition>& from, const
     // Records that come with the stop are not taken in: a seek reads them again.
     if (stop.stop_requested()) return;
     if (!records.ok()) return sink_.fail(records.status());
-    if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return sink_.fail(std::move(taken));
+    if (Status taken = add_records(number, **reader, std::move(*records)); !taken.ok())
+      return sink_.fail(std::move(taken));
     // Only a program's own log ends; readers of brokers and files go on.
   } while (!(*reader)->ended());
   if (--reading_ == 0) sink_.end_of_log();
 }
 
-Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogRecord> records) {
+Status LogReading::add_records(size_t number, LogReader& reader, std::vector<LogRecord> records) {
   // Gaps come before the records: if a gap is an error, no record after it may be trained on.
   FOREBAY_RETURN_IF_ERROR(note_gaps(reader.take_gaps()));
   const StreamClock::Time now = clock_.now();
   {
     const Lock lock(mutex_);
-    troubles_[number] = reader.troubled();
+    troubles_[number] = reader.trouble();
     held_bytes_[number] = reader.held_bytes();
     const int64_t reconnects = reader.reconnects();
     stats_.reconnects += std::max<int64_t>(0, reconnects - std::exchange(reconnects_[number], reconnects));
     stats_.arrived += static_cast<int64_t>(records.size());
     for (const LogRecord& record : records) heard_[record.partition] = now;
   }
-  return records.empty() ? Status() : sink_.take_in(std::move(records));
+  return records.empty() ? Status() : sink_.add_records(std::move(records));
 }
 
 Status LogReading::note_gaps(const std::vector<LogGap>& gaps) {
@@ -172,9 +173,10 @@ std::string LogReading::awaited(std::span<const size_t> waiting, size_t records)
   std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
                                  std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
   const StreamClock::Time now = clock_.now();
-  for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
-    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_[silent[i]], now));
-  if (silent.size() > kNamedPartitions) said += fmt::format("; nor did {} others", silent.size() - kNamedPartitions);
+  for (size_t i = 0; i < std::min(silent.size(), kMostNamedPartitions); ++i)
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], silence_of(heard_[silent[i]], now));
+  if (silent.size() > kMostNamedPartitions)
+    said += fmt::format("; nor did {} others", silent.size() - kMostNamedPartitions);
   for (const std::string& trouble : troubles_) {
     if (!trouble.empty()) return said + "; " + trouble;
   }

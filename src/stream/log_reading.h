@@ -19,29 +19,31 @@
 
 namespace forebay {
 
-/// Receives the records that a LogReading reads. Called from its threads, without a lock.
+/// Receives the records that a LogReading reads, and limits how far it reads ahead. Implemented by
+/// Stream. Called from the threads of the LogReading, without a lock.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
-  /// Returns for each partition the offset after which reading begins. Called once, on one thread,
-  /// before anything is read.
+  /// Returns for each partition the offset after which reading begins. Called once for each
+  /// LogReading::start(), before anything is read. May wait until a stop.
   virtual Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) = 0;
-  struct Wanted {
+  struct Demand {
     std::vector<size_t> partitions;  ///< empty: a stop is requested
     uint64_t free_bytes = 0;         ///< free bytes of the memory budget, for all readers together
   };
-  /// Waits until some of these partitions, which belong to one reader, should be read.
-  virtual Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) = 0;
-  /// Takes records as they were read, each partition's in its order. A failure ends the reading.
-  virtual Status take_in(std::vector<LogRecord> records) = 0;
-  /// All partitions have ended.
+  /// Waits until some of these partitions, which belong to one reader, should be read, or until a
+  /// stop.
+  virtual Demand wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) = 0;
+  /// Adds records in the order in which they were read. An error ends the reading.
+  virtual Status add_records(std::vector<LogRecord> records) = 0;
+  /// Reports that all partitions have ended.
   virtual void end_of_log() = 0;
-  /// Nothing more will be read, for that reason.
+  /// Reports that nothing more will be read, because of that error.
   virtual void fail(Status status) = 0;
 };
 
-/// Reads a log into a sink, on one thread per reader of the log, and knows the state of these
-/// readers.
+/// Reads a log into a sink, on one thread per reader of the log, and collects the statistics and
+/// problems of these readers.
 ///
 /// Owned by a Stream, which is its sink and outlives it. A LogReader is made, used and destroyed on
 /// its own thread. start(), request_stop() and join() are called by one thread at a time. The other
@@ -49,7 +51,7 @@ class RecordSink {
 /// its own while it calls the sink.
 class LogReading {
  public:
-  /// `skip_trimmed`: records that the log has trimmed are no error.
+  /// `skip_trimmed`: records that the log has trimmed are skipped. Otherwise they are an error.
   LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink,
              StreamClock& clock = StreamClock::real());
   ~LogReading();
@@ -70,13 +72,13 @@ class LogReading {
   };
   Stats stats() const;
   /// Text for the user's log: how many of the `records` for the next batch have arrived (`waiting`
-  /// of each partition), which partitions give nothing, and why.
+  /// of each partition), and which partitions give no records, with the reason.
   std::string awaited(std::span<const size_t> waiting, size_t records) const;
 
  private:
   void read_all(const std::stop_token& stop);
   void read(size_t number, const std::vector<LogPosition>& from, const std::stop_token& stop);
-  Status take_in(size_t number, LogReader& reader, std::vector<LogRecord> records);
+  Status add_records(size_t number, LogReader& reader, std::vector<LogRecord> records);
   Status note_gaps(const std::vector<LogGap>& gaps);
 
   const std::shared_ptr<const RecordLog> log_;

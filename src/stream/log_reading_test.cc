@@ -17,11 +17,11 @@ class Taken final : public RecordSink {
   explicit Taken(size_t partitions) : after(partitions), records(partitions) {}
 
   Result<std::vector<std::string>> find_beginning(const std::stop_token&) override { return after; }
-  Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) override {
+  Demand wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) override {
     if (stop.stop_requested()) return {};
     return {{partitions.begin(), partitions.end()}, free_bytes};
   }
-  Status take_in(std::vector<LogRecord> read) override {
+  Status add_records(std::vector<LogRecord> read) override {
     const std::lock_guard lock(mutex_);
     for (const LogRecord& record : read) {
       records[record.partition].push_back(record.offset);
@@ -29,8 +29,8 @@ class Taken final : public RecordSink {
     }
     return refuses;
   }
-  void end_of_log() override { tell("end"); }
-  void fail(Status status) override { tell(status.to_string()); }
+  void end_of_log() override { notify("end"); }
+  void fail(Status status) override { notify(status.to_string()); }
   // Waits for the end of the log or a failure, and returns which it was.
   std::string wait() {
     std::unique_lock lock(mutex_);
@@ -45,7 +45,7 @@ class Taken final : public RecordSink {
   Status refuses;
 
  private:
-  void tell(const std::string& what) {
+  void notify(const std::string& what) {
     const std::lock_guard lock(mutex_);
     told_ += what;
     changed_.notify_all();

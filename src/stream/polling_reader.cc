@@ -12,10 +12,10 @@ Result<std::vector<LogRecord>> PollingReader::read(const std::vector<size_t>& wa
   while (!stop.stop_requested()) {
     rest.wait = std::chrono::ceil<std::chrono::milliseconds>(end - std::min(end, clock_.now()));
     const size_t gaps = gaps_.size();
-    if (!wanted.empty()) FOREBAY_RETURN_IF_ERROR(look(wanted, rest, stop, records));
+    if (!wanted.empty()) FOREBAY_RETURN_IF_ERROR(poll(wanted, rest, stop, records));
     const bool found = !records.empty() || gaps_.size() > gaps;
     if (!stop.stop_requested() && (found || clock_.now() >= end)) return records;
-    clock_.wait_until(wanted.empty() ? end : std::min(end, next_look(wanted.size())), stop);
+    clock_.wait_until(wanted.empty() ? end : std::min(end, next_poll(wanted.size())), stop);
   }
   return cancelled("stopped while waiting for records");
 }

@@ -10,8 +10,8 @@
 
 namespace forebay {
 
-/// A LogReader that looks for records again and again, until there are some or the wait is over.
-/// Derived classes look once, and may wait for a server meanwhile.
+/// A LogReader that polls for records until there are some or the wait is over. Derived classes
+/// implement one poll(), which may wait for a server.
 class PollingReader : public LogReader {
  public:
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
@@ -23,12 +23,12 @@ class PollingReader : public LogReader {
   using Time = StreamClock::Time;
   explicit PollingReader(StreamClock& clock) : clock_(clock) {}
 
-  /// Adds the records of the wanted partitions, at least one, that are there now, and gaps to
-  /// `gaps_`. `limits.wait` is the rest of the wait.
-  virtual Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  /// Adds to `records` those that the wanted partitions have now, and to `gaps_` the gaps. `wanted`
+  /// is not empty. `limits.wait` is the rest of the wait.
+  virtual Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                       std::vector<LogRecord>& records) = 0;
-  /// The time of the next look after one that found nothing.
-  virtual Time next_look(size_t wanted) = 0;
+  /// The time of the next poll after one that found nothing.
+  virtual Time next_poll(size_t wanted) = 0;
 
   /// Those of `all` that read the wanted partitions. InvalidArgument for a partition of another
   /// reader.

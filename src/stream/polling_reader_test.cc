@@ -29,13 +29,13 @@ class ScriptedReader final : public PollingReader {
   std::chrono::milliseconds last_wait{-1};
 
  private:
-  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token&,
+  Status poll(const std::vector<size_t>&, const Limits& limits, const std::stop_token&,
               std::vector<LogRecord>& records) override {
     ++looks;
     last_wait = limits.wait;
     return look_(records, gaps_);
   }
-  Time next_look(size_t) override { return clock_.now() + kBetweenLooks; }
+  Time next_poll(size_t) override { return clock_.now() + kBetweenLooks; }
 
   const Look look_;
   std::vector<Part> parts_{{3, 30}, {1, 10}, {7, 70}};

@@ -40,7 +40,7 @@ PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, u
   LogRecord record;
   record.offset = std::move(offset);
   record.key = std::move(key);
-  record.elsewhere = bytes;
+  record.external_bytes = bytes;
   // The payload has no bytes but an owner. Copies of the record share it, and its deleter runs when
   // the last of them is destroyed.
   record.payload = Buffer(nullptr, 0, std::shared_ptr<void>(nullptr, std::move(tell)));

@@ -15,23 +15,23 @@
 
 namespace forebay {
 
-/// One partition of a log that a program makes itself, read from one position on. It is a bounded
-/// queue between a thread of the program, which pushes, and the reader. The contents of a record
-/// stay with the program, under the record's key.
+/// A bounded queue of the records of one partition, between a thread of the user's program, which
+/// pushes them, and the reader of a PushedLog. The contents of a record stay with the program,
+/// under the record's key. Shared by both sides; may be used from any thread.
 class PushedRecords {
  public:
   enum class Pushed : uint8_t { kTaken, kFull, kClosed };
-  /// Pushes the next record if there is space for it within `patience`. Reading after the record
-  /// begins with the text `offset`.
+  /// Pushes the next record, waiting for space for `patience` at most. `offset` is the text with
+  /// which reading after the record begins; `bytes` is the memory that the program holds for it.
   Pushed push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience);
-  /// The program has no more records.
+  /// Reports that the program has no more records.
   void end();
-  /// The program can give no more records, for that reason.
+  /// Reports that the program has failed: reading ends with that error.
   void fail(Status status);
-  /// Whether the reader is gone and wants no more records.
+  /// Whether the reader is destroyed. push() then returns kClosed.
   bool closed();
-  /// Returns the keys of records that were released since the last call: nobody will ask for them
-  /// again.
+  /// Returns the keys of the records that were released since the last call. The program can free
+  /// their contents.
   std::vector<std::string> take_gone();
 
  private:

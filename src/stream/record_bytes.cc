@@ -64,7 +64,7 @@ Result<LogRecord> parse_record(const Buffer& bytes, size_t partition) {
   const char* text = reinterpret_cast<const char*>(bytes.data()) + sizeof(head);
   record.offset.assign(text, head.offset_bytes);
   record.key.assign(text + head.offset_bytes, head.key_bytes);
-  // A view, which keeps its whole block in memory. Use alone() to retain the record for long.
+  // A view, which keeps its whole block in memory. Use deep_copy() to retain the record for long.
   record.payload = bytes.slice(bytes.size() - head.payload_bytes, head.payload_bytes);
   return record;
 }

@@ -5,7 +5,7 @@
 namespace forebay {
 
 uint64_t LogRecord::bytes() const {
-  return sizeof(LogRecord) + offset.size() + key.size() + payload.size() + elsewhere;
+  return sizeof(LogRecord) + offset.size() + key.size() + payload.size() + external_bytes;
 }
 
 std::vector<std::vector<size_t>> RecordLog::readers() const {
@@ -15,7 +15,7 @@ std::vector<std::vector<size_t>> RecordLog::readers() const {
   return readers;
 }
 
-LogRecord LogRecord::alone() const {
+LogRecord LogRecord::deep_copy() const {
   LogRecord copy = *this;
   if (payload.empty()) return copy;  // its owner may report the release to a program
   copy.payload = Buffer::allocate(payload.size());

@@ -28,16 +28,17 @@ struct LogRecord {
   /// The bytes that RecordLog::load() makes fields of. They may be part of a larger buffer, which
   /// they keep alive.
   Buffer payload = {};
-  /// Bytes that are held elsewhere for this record, as by a user's program.
-  uint64_t elsewhere = 0;
-  /// The record is remote: only its place is here. Key and payload are at the rank that reads its
+  /// Bytes of memory outside this engine that belong to the record, such as an object of the user's
+  /// program.
+  uint64_t external_bytes = 0;
+  /// The record has only its partition and offset. Key and payload are at the rank that reads its
   /// partition (AssignedLog).
-  bool away = false;
-  /// Bytes in memory while the record waits. The rest of a larger buffer that its payload keeps
-  /// alive is not counted.
+  bool remote = false;
+  /// Bytes of memory that the record takes, without the rest of a larger buffer of which its
+  /// payload is a part.
   uint64_t bytes() const;
-  /// A copy with a payload of its own, which outlives the records that were read with it.
-  LogRecord alone() const;
+  /// A copy with a payload of its own. It does not keep a buffer alive that other records share.
+  LogRecord deep_copy() const;
 };
 
 /// The position where reading a partition begins: after the record of that offset. Empty: at the
@@ -53,35 +54,35 @@ struct LogPosition {
 /// Records that a partition no longer has, although they come after the requested offset.
 struct LogGap {
   size_t partition = 0;
-  std::optional<int64_t> records;  ///< how many, if the log can tell
-  std::string until;               ///< offset of the first record left; empty: none is left
+  std::optional<int64_t> records;  ///< number of records, if the log knows it
+  std::string until;               ///< offset of the first remaining record; empty: none remains
 };
 
-/// Reads some partitions of a log from given positions on. Made, used and destroyed on one thread.
-/// It restores a lost connection by itself, for as long as that takes, and meanwhile returns no
-/// records.
+/// Reads some partitions of a log from given positions on. Made, used and destroyed on one thread,
+/// by a LogReading or by read_record(). It restores a lost connection by itself, for as long as
+/// that takes, and meanwhile returns no records.
 class LogReader {
  public:
   struct Limits {
-    size_t records = 1024;                ///< at most, of each wanted partition
-    uint64_t bytes = uint64_t{8} << 20;   ///< about, of all; a begun record is read to its end
-    std::chrono::milliseconds wait{100};  ///< for the first record
+    size_t records = 1024;                ///< limit of the records of each wanted partition
+    uint64_t bytes = uint64_t{8} << 20;   ///< about the limit of all records; may be exceeded by one
+    std::chrono::milliseconds wait{100};  ///< longest wait for the first record
   };
   virtual ~LogReader() = default;
 
   /// The next records of the wanted partitions (indices of RecordLog::partitions()), each
   /// partition's in its order. Nothing of other partitions is read from the server, except for what
-  /// was already under way. Empty after `wait`, or while there is no connection; then troubled()
+  /// was already under way. Empty after `wait`, or while there is no connection; then trouble()
   /// gives the reason. Errors end the reading: Corrupt, NotFound (the log is gone), InvalidArgument
   /// (not permitted, or not a log). Cancelled after a stop.
   virtual Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                               std::stop_token stop) = 0;
-  /// Gaps that were found since the last call: positions that the log has trimmed, and records that
-  /// it trimmed before they were read.
+  /// Returns the gaps that were found since the last call: records that the log trimmed before they
+  /// were read.
   virtual std::vector<LogGap> take_gaps() { return {}; }
   /// The reason why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"). Empty
   /// if there is none.
-  virtual std::string troubled() const { return {}; }
+  virtual std::string trouble() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
   /// Bytes in memory for the next records, in addition to the returned ones.
   virtual uint64_t held_bytes() const { return 0; }

@@ -61,35 +61,35 @@ SpillFile::~SpillFile() {
   }
 }
 
-// Decides by errno. A full disk may have space again later.
-Result<bool> SpillFile::not_taken() {
+// The result of a write that has just failed, by errno. A full disk may have space again later.
+Result<SpillFile::Pushed> SpillFile::failed_write() {
   if (errno != ENOSPC && errno != EDQUOT) return not_spilled(space_->folder_);
   space_->found_full();
-  return false;
+  return Pushed::kDiskFull;
 }
 
-Result<bool> SpillFile::begin_segment() {
+Result<SpillFile::Pushed> SpillFile::begin_segment() {
   Segment segment;
   segment.file = ::open(space_->folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (segment.file < 0) return not_taken();
+  if (segment.file < 0) return failed_write();
   segments_.push_back(segment);
-  return true;
+  return Pushed::kYes;
 }
 
-Result<bool> SpillFile::push(const LogRecord& record) {
+Result<SpillFile::Pushed> SpillFile::push(const LogRecord& record) {
   if (segments_.empty() || segments_.back().written >= kSegmentBytes) {
-    FOREBAY_ASSIGN(const bool begun, begin_segment());
-    if (!begun) return false;
+    FOREBAY_ASSIGN(const Pushed begun, begin_segment());
+    if (begun == Pushed::kDiskFull) return begun;
   }
   // `written` is increased after the whole record: the next record overwrites what a full disk took
   // of this one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
-  if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return not_taken();
+  if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return failed_write();
   segment.written += bytes.size();
   space_->used_ += bytes.size();
   ++records_;
-  return true;
+  return Pushed::kYes;
 }
 
 // Reads until the next record is in `block_` as a whole.
@@ -147,11 +147,11 @@ Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
   // A record must not overtake those on disk.
   const bool behind = spilled() > 0 || late() > 0;
   if (spilled_ && (spill || behind)) {
-    bool taken = false;
+    SpillFile::Pushed pushed = SpillFile::Pushed::kDiskFull;
     if (late() == 0) {
-      FOREBAY_ASSIGN(taken, spilled_->push(record));
+      FOREBAY_ASSIGN(pushed, spilled_->push(record));
     }
-    if (taken) return {};
+    if (pushed == SpillFile::Pushed::kYes) return {};
     bytes_ += record.bytes();
     late_.push_back(std::move(record));
     return {};
@@ -177,8 +177,8 @@ Result<LogRecord> RecordQueue::pop() {
 
 Status RecordQueue::spill_late() {
   while (late() > 0) {
-    FOREBAY_ASSIGN(const bool taken, spilled_->push(late_.front()));
-    if (!taken) break;
+    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(late_.front()));
+    if (pushed == SpillFile::Pushed::kDiskFull) break;
     bytes_ -= late_.front().bytes();
     late_.pop_front();
   }

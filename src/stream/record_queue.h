@@ -29,7 +29,7 @@ class SpillSpace {
   static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
                                                   const StreamClock& clock = StreamClock::real());
   uint64_t used() const { return used_; }
-  /// Whether a disk that was full should be tried again, which is so some times a second.
+  /// Whether a disk that was full should be tried again now: some times a second.
   bool may_try() const { return clock_->now() >= tries_at_; }
   /// Whether there is space for the records of one more read.
   bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
@@ -57,9 +57,9 @@ class SpillFile {
   SpillFile(SpillFile&&) = default;
 
   size_t size() const { return records_; }
-  /// Appends a record. False if the disk is full; Unavailable if it fails otherwise. In both cases
-  /// the record is not appended.
-  Result<bool> push(const LogRecord& record);
+  enum class Pushed : uint8_t { kYes, kDiskFull };
+  /// Appends a record, unless the disk is full. Unavailable if the disk fails otherwise.
+  Result<Pushed> push(const LogRecord& record);
   /// Corrupt if the disk returns other bytes than were written.
   Result<LogRecord> pop();
 
@@ -68,8 +68,8 @@ class SpillFile {
     int file = -1;
     uint64_t written = 0, read = 0;
   };
-  Result<bool> not_taken();
-  Result<bool> begin_segment();
+  Result<Pushed> failed_write();
+  Result<Pushed> begin_segment();
   Status load();
 
   std::shared_ptr<SpillSpace> space_;
@@ -77,7 +77,7 @@ class SpillFile {
   std::deque<Segment> segments_;
   size_t records_ = 0;
   Buffer block_;         // the part of the first segment that was read from disk last
-  size_t block_at_ = 0;  // bytes of it that were already returned
+  size_t block_at_ = 0;  // bytes of the block that were already returned
 };
 
 /// The waiting records of one partition, first in, first out: the oldest in memory, then those on
@@ -93,8 +93,8 @@ class RecordQueue {
   size_t late() const { return late_.size(); }
   /// Bytes in memory.
   uint64_t bytes() const { return bytes_; }
-  /// Appends a record. `spill`: puts it on disk, if there is one. A record after others on disk
-  /// goes there in any case.
+  /// Appends a record. `spill`: puts it on disk, if there is one. Without `spill` it goes to
+  /// memory, unless earlier records are on disk or late.
   Status push(LogRecord record, uint64_t number, bool spill);
   Result<LogRecord> pop();
   /// Moves late records to the disk, as far as it has space.

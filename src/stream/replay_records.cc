@@ -18,25 +18,48 @@ namespace {
 
 // Records of a state that are read at the same time. Each has a reader of its own, which mostly
 // waits for its server.
-constexpr size_t kReadAtOnce = 16;
+constexpr size_t kParallelReads = 16;
 
-// Own records are retained after let_go() for ranks that are some steps late, up to 1 / kLateShare
+// Own records are retained after release() for ranks that are some steps late, up to 1 / kLateShare
 // of the bytes of those in the buffer.
 constexpr uint64_t kLateShare = 8;
 
 }  // namespace
 
+void LateRecords::add(int64_t number, std::shared_ptr<const LogRecord> record) {
+  bytes_ += record->bytes();
+  records_.emplace_back(number, std::move(record));
+}
+
+std::shared_ptr<const LogRecord> LateRecords::find(int64_t number) const {
+  const auto found =
+      std::find_if(records_.begin(), records_.end(), [&](const auto& one) { return one.first == number; });
+  return found == records_.end() ? nullptr : found->second;
+}
+
+void LateRecords::trim(uint64_t most_bytes) {
+  while (!records_.empty() && bytes_ > most_bytes) {
+    bytes_ -= records_.front().second->bytes();
+    records_.pop_front();
+  }
+}
+
+void LateRecords::clear() {
+  records_.clear();
+  bytes_ = 0;
+}
+
 void ReplayRecords::begin(int64_t number) {
   const Lock lock(mutex_);
   // `records_` stays: restore() has already set it to the buffer of the new place.
-  borrowed_.clear();
+  pinned_.clear();
   late_.clear();
-  borrowed_bytes_ = late_bytes_ = 0;
+  pinned_bytes_ = 0;
   seen_ = number;
-  count();
+  update_bytes();
 }
 
-Status ReplayRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
+Status ReplayRecords::retain(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
   const Lock lock(mutex_);
   for (const int64_t number : numbers) {
     // The stream's lock is taken under this one, so no call under the stream's lock may take this
@@ -47,66 +70,59 @@ Status ReplayRecords::keep(const Stream& stream, std::span<const int64_t> number
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
     // Places of other ranks' records are stored, too: any rank may write the state, and each must
     // be able to read all records again.
-    Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
-    if (share().mine(number)) store(*record, kept);
-    Kept& place = records_[number];
+    Retained retained{{record->partition, record->offset, stream.offset_before(number)}, nullptr};
+    if (share().mine(number)) store(*record, retained);
+    Retained& place = records_[number];
     drop(place);
-    place = std::move(kept);
+    place = std::move(retained);
   }
-  // Set under the same lock as the records: will_know() must not turn false before bytes_of() finds
-  // them.
+  // Set under the same lock as the records: may_still_add() must not turn false before bytes_of()
+  // finds them.
   seen_ = std::max(seen_, seen);
-  count();
+  update_bytes();
   return {};
 }
 
 // A record for which neither memory nor the disk has space is read again from the log when a step
 // has it.
-void ReplayRecords::store(const LogRecord& record, Kept& kept) {
+void ReplayRecords::store(const LogRecord& record, Retained& retained) {
   if (options_.disk && own_bytes_ + record.bytes() > options_.memory_bytes) {
-    kept.slot = options_.disk->write(record_bytes(record));
+    retained.slot = options_.disk->write(record_bytes(record));
     return;
   }
-  kept.record = std::make_shared<const LogRecord>(record.alone());
-  own_bytes_ += kept.record->bytes();
+  retained.record = std::make_shared<const LogRecord>(record.deep_copy());
+  own_bytes_ += retained.record->bytes();
 }
 
 // Frees the memory and the disk space of a record.
-void ReplayRecords::drop(Kept& kept) {
-  if (kept.record) own_bytes_ -= kept.record->bytes();
-  if (kept.slot) options_.disk->free(*kept.slot);
-  kept = {};
+void ReplayRecords::drop(Retained& retained) {
+  if (retained.record) own_bytes_ -= retained.record->bytes();
+  if (retained.slot) options_.disk->free(*retained.slot);
+  retained = {};
 }
 
-void ReplayRecords::let_go(std::span<const int64_t> numbers) {
+void ReplayRecords::release(std::span<const int64_t> numbers) {
   const Lock lock(mutex_);
   for (const int64_t number : numbers) {
     const auto found = records_.find(number);
     if (found == records_.end()) continue;
     if (RecordPtr& record = found->second.record) {
       own_bytes_ -= record->bytes();
-      late_bytes_ += record->bytes();
       // Ranks that are some steps late have planned steps that replay it.
-      late_.emplace_back(number, std::move(record));
+      late_.add(number, std::move(record));
     }
     if (found->second.slot) options_.disk->free(*found->second.slot);
     records_.erase(found);
   }
-  forget_late();
-  count();
+  trim_late();
+  update_bytes();
 }
 
-void ReplayRecords::forget_late() {
-  const uint64_t most = share().ranks > 1 ? own_bytes_ / kLateShare : 0;
-  while (!late_.empty() && late_bytes_ > most) {
-    late_bytes_ -= late_.front().second->bytes();
-    late_.pop_front();
-  }
-}
+void ReplayRecords::trim_late() { late_.trim(share().ranks > 1 ? own_bytes_ / kLateShare : 0); }
 
-void ReplayRecords::count() { bytes_->set(own_bytes_ + borrowed_bytes_ + late_bytes_); }
+void ReplayRecords::update_bytes() { bytes_->set(own_bytes_ + pinned_bytes_ + late_.bytes()); }
 
-bool ReplayRecords::is_kept(int64_t number) const {
+bool ReplayRecords::contains(int64_t number) const {
   const Lock lock(mutex_);
   return records_.contains(number);
 }
@@ -115,102 +131,102 @@ ReplayRecords::RecordPtr ReplayRecords::record(int64_t number) const {
   const Lock lock(mutex_);
   const auto own = records_.find(number);
   if (own != records_.end() && own->second.record) return own->second.record;
-  const auto borrowed = borrowed_.find(number);
-  return borrowed == borrowed_.end() ? nullptr : borrowed->second.record;
+  const auto pinned = pinned_.find(number);
+  return pinned == pinned_.end() ? nullptr : pinned->second.record;
 }
 
 // ---- from rank to rank
 
-std::vector<int64_t> ReplayRecords::borrow(std::span<const int64_t> numbers) {
+std::vector<int64_t> ReplayRecords::pin(std::span<const int64_t> numbers) {
   const Lock lock(mutex_);
   std::vector<int64_t> missing;
   for (const int64_t number : numbers) {
-    const auto kept = records_.find(number);
-    if (kept == records_.end() || kept->second.record) continue;
-    Borrowed& borrowed = borrowed_[number];
-    // Another step borrows it already. A record is requested only once.
-    if (borrowed.steps++ > 0) continue;
-    borrowed.place = kept->second.place;
+    const auto retained = records_.find(number);
+    if (retained == records_.end() || retained->second.record) continue;
+    Pinned& pinned = pinned_[number];
+    // Another step has pinned it already. A record is requested only once.
+    if (pinned.steps++ > 0) continue;
+    pinned.place = retained->second.place;
     missing.push_back(number);
   }
   return missing;
 }
 
-bool ReplayRecords::here(std::span<const int64_t> numbers) const {
+bool ReplayRecords::all_available(std::span<const int64_t> numbers) const {
   const Lock lock(mutex_);
   return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) FOREBAY_REQUIRES(mutex_) {
-    const auto found = borrowed_.find(number);
-    return found == borrowed_.end() || found->second.record;
+    const auto found = pinned_.find(number);
+    return found == pinned_.end() || found->second.record;
   });
 }
 
-void ReplayRecords::give_back(std::span<const int64_t> numbers) {
+void ReplayRecords::unpin(std::span<const int64_t> numbers) {
   const Lock lock(mutex_);
   for (const int64_t number : numbers) {
-    const auto found = borrowed_.find(number);
-    if (found == borrowed_.end() || --found->second.steps > 0) continue;
-    if (found->second.record) borrowed_bytes_ -= found->second.record->bytes();
-    borrowed_.erase(found);
+    const auto found = pinned_.find(number);
+    if (found == pinned_.end() || --found->second.steps > 0) continue;
+    if (found->second.record) pinned_bytes_ -= found->second.record->bytes();
+    pinned_.erase(found);
   }
-  count();
+  update_bytes();
 }
 
-void ReplayRecords::lent(int64_t number, RecordPtr record) {
-  const auto found = borrowed_.find(number);
-  if (found == borrowed_.end() || found->second.record) return;  // no step waits for it any more
-  borrowed_bytes_ += record->bytes();
+void ReplayRecords::set_pinned(int64_t number, RecordPtr record) {
+  const auto found = pinned_.find(number);
+  if (found == pinned_.end() || found->second.record) return;  // no step waits for it any more
+  pinned_bytes_ += record->bytes();
   found->second.record = std::move(record);
-  count();
+  update_bytes();
 }
 
-Status ReplayRecords::lend(int64_t number, const Buffer& bytes) {
+Status ReplayRecords::receive(int64_t number, const Buffer& bytes) {
   const Lock lock(mutex_);
-  const auto found = borrowed_.find(number);
-  if (found == borrowed_.end()) return {};
+  const auto found = pinned_.find(number);
+  if (found == pinned_.end()) return {};
   FOREBAY_ASSIGN(const LogRecord record, parse_record(bytes, found->second.place.partition));
   if (record.offset != found->second.place.offset)
     return Status(Code::kCorrupt, fmt::format("another record than {} of {} was lent", number, log_->name()));
-  lent(number, std::make_shared<const LogRecord>(record.alone()));
+  set_pinned(number, std::make_shared<const LogRecord>(record.deep_copy()));
   return {};
 }
 
-Status ReplayRecords::read_again(int64_t number, const std::stop_token& stop) {
+Status ReplayRecords::read_from_log(int64_t number, const std::stop_token& stop) {
   Place place;
   {
     const Lock lock(mutex_);
-    const auto found = borrowed_.find(number);
-    if (found == borrowed_.end()) return {};
+    const auto found = pinned_.find(number);
+    if (found == pinned_.end()) return {};
     place = found->second.place;
   }
   // Reads without the lock, which the steps need: the log may take half a minute.
   Result<RecordPtr> record = read_record(*log_, place, stop);
   const Lock lock(mutex_);
-  const auto found = borrowed_.find(number);
-  // If the run continued elsewhere meanwhile, another record may be borrowed by that number.
-  if (found == borrowed_.end() || found->second.place != place) return {};
+  const auto found = pinned_.find(number);
+  // If the run continued elsewhere meanwhile, another record may be pinned under that number.
+  if (found == pinned_.end() || found->second.place != place) return {};
   found->second.trimmed = record.status().code() == Code::kNotFound;
   if (!record.ok()) return record.status();
-  lent(number, *std::move(record));
+  set_pinned(number, *std::move(record));
   return {};
 }
 
-bool ReplayRecords::replacement(int64_t number) {
+bool ReplayRecords::replace(int64_t number) {
   const Lock lock(mutex_);
-  // The trimmed record may have been of a run that is over: the one borrowed now is still to come.
-  const auto found = borrowed_.find(number);
-  if (found == borrowed_.end() || !found->second.trimmed) return true;
+  // The trimmed record may have been of a run that is over: the pinned one is still to come.
+  const auto found = pinned_.find(number);
+  if (found == pinned_.end() || !found->second.trimmed) return true;
   std::vector<RecordPtr> own;
-  for (const auto& [_, kept] : records_)
-    if (kept.record) own.push_back(kept.record);
+  for (const auto& [_, retained] : records_)
+    if (retained.record) own.push_back(retained.record);
   if (own.empty()) return false;
   // The draw spreads the replacements over all records. It differs from rank to rank: no plan
   // depends on it, and replacements are counted.
   const uint64_t draw = hash128(fmt::format("replacement {}", number)).low;
-  lent(number, own[draw % own.size()]);
+  set_pinned(number, own[draw % own.size()]);
   return true;
 }
 
-Status ReplayRecords::read_here(int64_t number) {
+Status ReplayRecords::read_from_disk(int64_t number) {
   std::optional<ReplayDisk::Slot> slot;
   {
     const Lock lock(mutex_);
@@ -219,7 +235,7 @@ Status ReplayRecords::read_here(int64_t number) {
   }
   if (!slot) return Status(Code::kNotFound, fmt::format("{} of {} is on no disk here", number, log_->name()));
   FOREBAY_ASSIGN(const Buffer bytes, options_.disk->read(*slot));
-  return lend(number, bytes);
+  return receive(number, bytes);
 }
 
 std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
@@ -229,10 +245,7 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
     const Lock lock(mutex_);
     const auto found = records_.find(number);
     if (found != records_.end()) record = found->second.record, slot = found->second.slot;
-    if (!record && !slot) {
-      const auto late = std::find_if(late_.begin(), late_.end(), [&](const auto& one) { return one.first == number; });
-      if (late != late_.end()) record = late->second;
-    }
+    if (!record && !slot) record = late_.find(number);
   }
   // Made into bytes without the lock: payloads may be large, and steps need the lock to look for
   // records.
@@ -244,7 +257,7 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
   return bytes.ok() ? std::optional<Buffer>(*std::move(bytes)) : std::nullopt;
 }
 
-bool ReplayRecords::will_know(int64_t number) const {
+bool ReplayRecords::may_still_add(int64_t number) const {
   const Lock lock(mutex_);
   return share().mine(number) && number >= seen_;
 }
@@ -269,7 +282,7 @@ Status ReplayRecords::check(const RecordPlace& place) const {
   return place.before.empty() ? Status() : log_->check_offset(place.before);
 }
 
-Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
+Status ReplayRecords::read_all(const std::vector<Retained*>& wanted) const {
   Mutex mutex;
   size_t next = 0;
   uint64_t bytes = 0;
@@ -277,9 +290,9 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
   const auto read_some = [&] {
     Lock lock(mutex);
     while (next < wanted.size() && failure.ok()) {
-      Kept& kept = *wanted[next++];
+      Retained& retained = *wanted[next++];
       lock.unlock();
-      Result<RecordPtr> record = read_record(*log_, kept.place, {});
+      Result<RecordPtr> record = read_record(*log_, retained.place, {});
       lock.lock();
       if (!record.ok()) {
         failure = record.status();
@@ -287,13 +300,13 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
       }
       bytes += (*record)->bytes();
       // Memory limits what is read, too. Further records are read again when a step has them.
-      if (!options_.disk || bytes <= options_.memory_bytes) kept.record = *std::move(record);
+      if (!options_.disk || bytes <= options_.memory_bytes) retained.record = *std::move(record);
     }
   };
   {
     std::vector<std::jthread> others;
     try {
-      while (others.size() + 1 < std::min(kReadAtOnce, wanted.size())) others.emplace_back(read_some);
+      while (others.size() + 1 < std::min(kParallelReads, wanted.size())) others.emplace_back(read_some);
     } catch (const std::system_error&) {  // the existing threads do the rest
     }
     read_some();
@@ -303,21 +316,21 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
 
 Status ReplayRecords::restore(std::span<const PlacedRecord> saved) {
   // All records are read before anything changes: after an error the buffer is as before.
-  std::map<int64_t, Kept> records;
+  std::map<int64_t, Retained> records;
   for (const auto& [number, place] : saved) {
     FOREBAY_RETURN_IF_ERROR(check(place));
-    records.emplace(number, Kept{place, nullptr});
+    records.emplace(number, Retained{place, nullptr});
   }
-  std::vector<Kept*> own;
-  for (auto& [number, kept] : records)
-    if (share().mine(number)) own.push_back(&kept);
+  std::vector<Retained*> own;
+  for (auto& [number, retained] : records)
+    if (share().mine(number)) own.push_back(&retained);
   FOREBAY_RETURN_IF_ERROR(read_all(own));
   const Lock lock(mutex_);
-  for (auto& [number, kept] : records_) drop(kept);
+  for (auto& [number, retained] : records_) drop(retained);
   records_ = std::move(records);
   own_bytes_ = 0;
-  for (const auto& [number, kept] : records_) own_bytes_ += kept.record ? kept.record->bytes() : 0;
-  count();
+  for (const auto& [number, retained] : records_) own_bytes_ += retained.record ? retained.record->bytes() : 0;
+  update_bytes();
   return {};
 }
 

@@ -33,21 +33,21 @@ void ReplaySteps::pause() {
   paused_ = true;
 }
 
-void ReplaySteps::begin_with(Rehearsal buffer) {
+void ReplaySteps::resume_with(Rehearsal buffer) {
   const Lock lock(mutex_);
-  begin_locked(std::move(buffer));
+  resume_locked(std::move(buffer));
 }
 
-void ReplaySteps::begin_elsewhere() {
+void ReplaySteps::resume() {
   const Lock lock(mutex_);
-  begin_locked(delivered_buffer_);
+  resume_locked(delivered_buffer_);
 }
 
-void ReplaySteps::begin_locked(Rehearsal buffer) {
-  let_go_of_others(buffer);
-  if (results_) results_->hold_only(buffer.all());
+void ReplaySteps::resume_locked(Rehearsal buffer) {
+  release_all_but(buffer);
+  if (results_) results_->retain_only(buffer.all());
   paused_ = false;
-  ++begun_;
+  ++resumes_;
   pending_.clear();
   held_up_.reset();
   failure_ = {};
@@ -57,7 +57,7 @@ void ReplaySteps::begin_locked(Rehearsal buffer) {
 
 // Releases samples of the previous buffers that the new one lacks: no later step reports that they
 // left.
-void ReplaySteps::let_go_of_others(const Rehearsal& buffer) {
+void ReplaySteps::release_all_but(const Rehearsal& buffer) {
   std::set<int64_t> stay;
   for (const ReplaySample& one : buffer.all()) stay.insert(one.id);
   std::vector<int64_t> gone;
@@ -65,7 +65,7 @@ void ReplaySteps::let_go_of_others(const Rehearsal& buffer) {
     std::ranges::copy_if(ids_of(before->all()), std::back_inserter(gone),
                          [&](int64_t id) { return !stay.contains(id); });
   }
-  samples_->let_go(gone);
+  samples_->release(gone);
 }
 
 void ReplaySteps::delivered(const Cursor& at) {
@@ -76,10 +76,10 @@ void ReplaySteps::delivered(const Cursor& at) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
     const Cursor& of = step.plan.at;
-    samples_->give_back(step.replayed);
+    samples_->on_delivered(step.replayed);
     const Rehearsal::Changes changes = delivered_buffer_.offer({of.epoch, of.step}, step.fresh);
-    samples_->let_go(ids_of(changes.left));
-    if (results_) results_->let_go(changes.left);
+    samples_->release(ids_of(changes.left));
+    if (results_) results_->release(changes.left);
     if (step.plan.after == at) break;
   }
 }
@@ -98,21 +98,21 @@ Status ReplaySteps::failure() const {
 }
 
 std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
-  const uint64_t begun = begun_;
+  const uint64_t resumes = resumes_;
   // Called without the lock, since it may wait for a stream's lock.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const Lock lock(mutex_);
-  // The run leaves this place. The step would be drawn from the buffer of the new place, and
-  // offered to it.
-  if (paused_ || begun != begun_) return std::nullopt;
+  // The run has moved to another place. This step must not be drawn from the buffer of that place,
+  // nor be offered to it.
+  if (paused_ || resumes != resumes_) return std::nullopt;
   // The step is planned already. It waits for replayed samples or is requested again, and must not
   // draw and offer twice.
   for (const Planned& pending : pending_) {
-    if (pending.plan.at == plan->at) return once_here(pending, at);
+    if (pending.plan.at == plan->at) return plan_if_available(pending, at);
   }
   if (!failure_.ok()) return std::nullopt;
-  Result<std::vector<Rehearsal::Sample>> fresh = samples_->of(*plan);
+  Result<std::vector<Rehearsal::Sample>> fresh = samples_->new_samples(*plan);
   if (!fresh.ok()) {
     failure_ = fresh.status();
     return std::nullopt;
@@ -130,22 +130,23 @@ std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   for (const VacantRow& one : plan->vacant) replayed.push_back(one.sample.id);
   // Requests them now, and not when the step is due, so that the trainer does not wait for another
   // rank.
-  samples_->bring(replayed);
-  failure_ = samples_->keep(*plan, ids_of(changes.entered));
-  if (results_) results_->hold(changes.entered);
+  samples_->start_fetch(replayed);
+  failure_ = samples_->retain(*plan, ids_of(changes.entered));
+  if (results_) results_->retain(changes.entered);
   pending_.push_back({std::move(*plan), std::move(*fresh), std::move(replayed)});
-  return once_here(pending_.back(), at);
+  return plan_if_available(pending_.back(), at);
 }
 
-// Returns the step, which was requested at that place, if its replayed samples are here.
-std::optional<StepPlan> ReplaySteps::once_here(const Planned& step, const Cursor& at) {
-  const Result<bool> here = samples_->here(step.replayed);
-  if (!here.ok() && failure_.ok()) failure_ = here.status();
-  if (!here.ok() || !*here) {
+// Returns the plan of a step that was requested at `at`, if its replayed samples are available.
+// Otherwise the step is held up.
+std::optional<StepPlan> ReplaySteps::plan_if_available(const Planned& step, const Cursor& at) {
+  const Result<bool> available = samples_->all_available(step.replayed);
+  if (!available.ok() && failure_.ok()) failure_ = available.status();
+  if (!available.ok() || !*available) {
     held_up_ = HeldUp{at, step.plan.at};
     return std::nullopt;
   }
-  // An earlier step that is requested again leaves a later one held up.
+  // If an earlier step is requested again, the later one stays held up.
   if (held_up_ && held_up_->plan == step.plan.at) held_up_.reset();
   return step.plan;
 }
@@ -154,7 +155,7 @@ bool ReplaySteps::is_held_up(const Cursor& at) {
   if (!held_up_ || !(held_up_->request == at)) return false;
   const Cursor plan = held_up_->plan;
   const auto step = std::ranges::find_if(pending_, [&](const Planned& one) { return one.plan.at == plan; });
-  return step != pending_.end() && !once_here(*step, at);
+  return step != pending_.end() && !plan_if_available(*step, at);
 }
 
 bool ReplaySteps::request_step(const Cursor& at) {

@@ -15,45 +15,55 @@
 
 namespace forebay {
 
-/// The samples of steps over all ranks, as ReplaySteps uses them for its replay buffer.
+/// The samples behind the steps of a run. ReplaySteps asks it for the new samples of each step, and
+/// tells it which samples the replay buffer contains and which a step is about to use. ReplaySteps
+/// calls all methods, most of them under its own lock.
 class StepSamples {
  public:
   virtual ~StepSamples() = default;
-  /// The new samples of a step in global order: their ids in the source, and labels. An error ends
-  /// the run.
-  virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
-  /// Reports samples of a step that enter the replay buffer. A source that has each sample only
-  /// once retains them until let_go(). An error ends the run.
-  virtual Status keep(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
-  /// Reports samples that no step will have again.
-  virtual void let_go(std::span<const int64_t> /*left*/) {}
-  /// Reports the replayed samples of a step of this rank. Remote ones are fetched, and the run is
-  /// notified when they have arrived.
-  virtual void bring(std::span<const int64_t> /*ids*/) {}
+  /// The new samples of a step over all ranks, in global order: their ids in the source, and
+  /// labels. An error ends the run.
+  virtual Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const = 0;
+  /// Reports samples of a step that enter the replay buffer. A source that gives each sample only
+  /// once, such as a stream, retains them until release(). An error ends the run.
+  virtual Status retain(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
+  /// Reports samples that have left the replay buffer: no later step has them.
+  virtual void release(std::span<const int64_t> /*left*/) {}
+  /// Begins to fetch the replayed samples of a step of this rank, if they are on other ranks. The
+  /// run is notified when they have arrived. Does not wait.
+  virtual void start_fetch(std::span<const int64_t> /*ids*/) {}
   /// Reports that the step with these replayed samples is delivered.
-  virtual void give_back(std::span<const int64_t> /*ids*/) {}
-  /// Whether all of them can be read. An error ends the run.
-  virtual Result<bool> here(std::span<const int64_t> /*ids*/) const { return true; }
+  virtual void on_delivered(std::span<const int64_t> /*ids*/) {}
+  /// Whether all of these samples can be read now. An error ends the run.
+  virtual Result<bool> all_available(std::span<const int64_t> /*ids*/) const { return true; }
   /// The samples that are awaited, for the user's log; empty if there are none.
   virtual std::string awaited() const { return {}; }
 };
 
-/// Results that steps computed for samples when these were new. It has them exactly for the samples
-/// in the replay buffer.
+/// Results that operators computed for samples when the samples were new. A result may be stored
+/// exactly while its sample is in the replay buffer. ReplaySteps calls all methods, under its lock.
 class ReplayResults {
  public:
   virtual ~ReplayResults() = default;
-  /// Retains the results of these samples, which enter the buffer; each call counts.
-  virtual void hold(std::span<const ReplaySample> entered) = 0;
-  virtual void let_go(std::span<const ReplaySample> left) = 0;
+  /// Retains the results of these samples, which enter the buffer. A sample that is retained twice
+  /// must be released twice.
+  virtual void retain(std::span<const ReplaySample> entered) = 0;
+  virtual void release(std::span<const ReplaySample> left) = 0;
   /// Retains the results of these samples and of no others.
-  virtual void hold_only(std::span<const ReplaySample> buffer) = 0;
+  virtual void retain_only(std::span<const ReplaySample> buffer) = 0;
 };
 
-/// Steps with replayed samples. They replace records of a stream that did not arrive in time.
-/// Further ones come after the new samples of each step and before its padding; each rank gets an
-/// equal part of them. The replayed samples of a step are drawn from the replay buffer as it is
-/// after the steps before.
+/// A decorator of a step source that adds replayed samples to its steps. Some replace records of a
+/// stream that did not arrive in time. The others come after the new samples of each step and
+/// before its padding; each rank gets an equal part of them.
+///
+/// The replayed samples of a step are drawn from the replay buffer as the previous step left it, so
+/// the steps are a pure function of the samples so far. The class has the buffer twice: after the
+/// planned steps, to draw from, and after the delivered steps, to save. Both take the same changes
+/// in the same order.
+///
+/// Made by a ReplayRun and shared with its runner. May be used from any thread. It calls the
+/// samples (except awaited()) and the results under its lock, and the decorated steps without it.
 class ReplaySteps final : public StepSource {
  public:
   /// `replayed`: replayed samples of each step on this rank; `draws` of the options are those of
@@ -61,12 +71,13 @@ class ReplaySteps final : public StepSource {
   ReplaySteps(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples, const RehearsalOptions& options,
               int64_t replayed, int64_t rank, std::shared_ptr<ReplayResults> results = nullptr);
 
-  /// Makes no step known until the run continues: plans that are under way belong to the old place.
+  /// Makes step() return nothing until resume() or resume_with(): the run moves to another place.
   void pause();
-  /// Continues the run somewhere with that replay buffer. Called before the first step() there.
-  void begin_with(Rehearsal buffer);
-  /// Continues the run somewhere with the replay buffer of the delivered steps.
-  void begin_elsewhere();
+  /// Continues the run, at another place, with that replay buffer. Called before the first step()
+  /// there.
+  void resume_with(Rehearsal buffer);
+  /// Continues the run, at another place, with the replay buffer of the delivered steps.
+  void resume();
   /// Reports that the batches before `at` are delivered.
   void delivered(const Cursor& at);
   /// The replay buffer after the delivered steps: part of a state.
@@ -101,9 +112,9 @@ class ReplaySteps final : public StepSource {
     Cursor request;  // the place at which it was requested
     Cursor plan;     // its own place
   };
-  void begin_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
-  void let_go_of_others(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
-  std::optional<StepPlan> once_here(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
+  void resume_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
+  void release_all_but(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
+  std::optional<StepPlan> plan_if_available(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
   bool is_held_up(const Cursor& at) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
@@ -119,7 +130,7 @@ class ReplaySteps final : public StepSource {
   std::optional<HeldUp> held_up_ FOREBAY_GUARDED_BY(mutex_);
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   bool paused_ FOREBAY_GUARDED_BY(mutex_) = false;
-  std::atomic<uint64_t> begun_ = 0;  // how many times the run continued at another place
+  std::atomic<uint64_t> resumes_ = 0;  // number of calls of resume() and resume_with()
 };
 
 }  // namespace forebay

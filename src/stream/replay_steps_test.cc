@@ -13,16 +13,16 @@ namespace {
 /// The records of a stream of one rank. It notes which of them are in the replay buffer.
 class NotedSamples final : public StepSamples {
  public:
-  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
     std::vector<Rehearsal::Sample> samples;
     for (int64_t number = step.at.position; number < step.after.position; ++number) samples.push_back({number, 0});
     return samples;
   }
-  Status keep(const StepPlan&, std::span<const int64_t> entered) override {
+  Status retain(const StepPlan&, std::span<const int64_t> entered) override {
     kept.insert(entered.begin(), entered.end());
     return {};
   }
-  void let_go(std::span<const int64_t> left) override {
+  void release(std::span<const int64_t> left) override {
     for (const int64_t id : left) kept.erase(id);
   }
   std::set<int64_t> kept;
@@ -44,16 +44,16 @@ TEST(ReplaySteps, what_another_run_kept_is_let_go_of) {
   itinerary.delivered(first->after);
   Rehearsal goes_on(options);
   goes_on.restore({{0, {.seen = 2, .samples = {{.id = 2}, {.id = 5}}}}});
-  itinerary.begin_with(goes_on);
+  itinerary.resume_with(goes_on);
   EXPECT_EQ(samples->kept, (std::set<int64_t>{2, 5}));
-  itinerary.begin_with(Rehearsal(options));
+  itinerary.resume_with(Rehearsal(options));
   EXPECT_EQ(samples->kept, std::set<int64_t>());
 }
 
 /// Samples whose records cannot be read.
 class UnreadableSamples final : public StepSamples {
  public:
-  Result<std::vector<Rehearsal::Sample>> of(const StepPlan&) const override {
+  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan&) const override {
     return Status(Code::kCorrupt, "unreadable");
   }
 };
@@ -160,7 +160,7 @@ TEST_F(ReplayStepsTest, a_state_has_the_buffer_of_the_delivered_steps_and_a_run_
   const Rehearsal buffer = steps->buffer();
   EXPECT_EQ(buffer.size(), 8) << "of one step over two ranks, though three are planned";
   const auto resumed = this->steps(0);
-  resumed->begin_with(buffer);
+  resumed->resume_with(buffer);
   EXPECT_EQ(replayed(*resumed->step(second.at)), replayed(second));
   EXPECT_EQ(replayed(*resumed->step(third.at)), replayed(third));
 }
@@ -173,21 +173,21 @@ TEST_F(ReplayStepsTest, a_run_that_leaves_its_place_gives_no_step_until_it_goes_
   EXPECT_FALSE(steps->request_step(second.at));
   EXPECT_FALSE(steps->step(second.at));
   EXPECT_FALSE(steps->decide_now(second.at));
-  steps->begin_elsewhere();
+  steps->resume();
   EXPECT_EQ(replayed(*steps->step(second.at)), replayed(second)) << "with the buffer of the delivered steps";
 }
 
 /// Replayed samples that other ranks have.
 class BorrowedSamples final : public StepSamples {
  public:
-  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
     std::vector<Rehearsal::Sample> samples;
     for (int64_t number = step.at.position; number < step.after.position; ++number) samples.push_back({number, 0});
     return samples;
   }
-  void bring(std::span<const int64_t> ids) override { brought.insert(ids.begin(), ids.end()); }
-  void give_back(std::span<const int64_t> ids) override { returned += static_cast<int64_t>(ids.size()); }
-  Result<bool> here(std::span<const int64_t> ids) const override {
+  void start_fetch(std::span<const int64_t> ids) override { brought.insert(ids.begin(), ids.end()); }
+  void on_delivered(std::span<const int64_t> ids) override { returned += static_cast<int64_t>(ids.size()); }
+  Result<bool> all_available(std::span<const int64_t> ids) const override {
     FOREBAY_RETURN_IF_ERROR(failure);
     return ids.empty() || there;
   }

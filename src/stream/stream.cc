@@ -7,8 +7,8 @@ namespace forebay {
 Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
     : log_(std::move(log)), options_(options), memory_(std::make_shared<StreamBytes>()),
       decider_(options_, log_->partitions().size()), reading_(log_, options_.skip_trimmed, *this) {
-  // Sets all members as a seek does. Nothing is known before the next seek, by which guide and
-  // witness are set.
+  // Sets all members as a seek does. `stopped_` stays true until the next seek, before which guide
+  // and observers are set.
   decider_.seek(beginning());
 }
 
@@ -30,10 +30,10 @@ void Stream::stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
-    // The lock is held: known() has made the threads by now, or will find `stopped_`.
+    // The lock is held: request() has made the threads by now, or will find `stopped_`.
     reading_.request_stop();
   }
-  room_.notify_all();
+  readers_wakeup_.notify_all();
   reading_.join();
 }
 
@@ -45,115 +45,117 @@ void Stream::drop_records() {
 
 bool Stream::await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop) {
   Lock lock(mutex_);
-  room_.wait_for(lock, stop, patience, [&]() FOREBAY_REQUIRES(mutex_) { return stopped_ || decider_.ask_beginning(); });
+  readers_wakeup_.wait_for(lock, stop, patience,
+                           [&]() FOREBAY_REQUIRES(mutex_) { return stopped_ || decider_.poll_beginning(); });
   return decider_.decided().base().begun;
 }
 
 // A run of StreamOptions::from_now begins at the end of the log, or where its guide says.
 Result<std::vector<std::string>> Stream::find_beginning(const std::stop_token& stop) {
   Lock lock(mutex_);
-  switch (decider_.beginning()) {
+  switch (decider_.resolve_beginning()) {
     case Decider::Beginning::kKnown: break;
-    case Decider::Beginning::kSaidByGuide:
-      room_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return decider_.ask_beginning(); });
+    case Decider::Beginning::kFromGuide:
+      readers_wakeup_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return decider_.poll_beginning(); });
       break;
     case Decider::Beginning::kEndOfLog:
       lock.unlock();
       FOREBAY_ASSIGN(std::vector<std::string> ends, reading_.ends(stop));
       lock.lock();
-      decider_.begin_after(std::move(ends));
+      decider_.set_beginning(std::move(ends));
   }
   return decider_.decided().base().after;
 }
 
-RecordSink::Wanted Stream::wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) {
-  Wanted wanted;
+RecordSink::Demand Stream::wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) {
+  Demand wanted;
   Lock lock(mutex_);
-  room_.wait(lock, stop,
-             [&]() FOREBAY_REQUIRES(mutex_) { return !(wanted.partitions = decider_.wanted(partitions)).empty(); });
+  readers_wakeup_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) {
+    return !(wanted.partitions = decider_.partitions_to_read(partitions)).empty();
+  });
   if (stop.stop_requested()) return {};
   wanted.free_bytes = decider_.free_bytes();
   return wanted;
 }
 
-Status Stream::take_in(std::vector<LogRecord> records) {
-  bool tell = false;
+Status Stream::add_records(std::vector<LogRecord> records) {
+  bool notify = false;
   {
     const Lock lock(mutex_);
     for (LogRecord& record : records) FOREBAY_RETURN_IF_ERROR(decider_.add(std::move(record)));
-    tell = settle_news();
+    notify = on_change();
   }
-  if (tell) arrived_();
+  if (notify) arrived_();
   return {};
 }
 
 void Stream::end_of_log() {
-  bool tell = false;
+  bool notify = false;
   {
     const Lock lock(mutex_);
     decider_.end_of_log();
-    tell = settle_news();
+    notify = on_change();
   }
-  if (tell) arrived_();
+  if (notify) arrived_();
 }
 
 // Makes the requested decisions on the reader's thread, so that the run is notified only of whole
 // steps.
-bool Stream::settle_news() {
-  const bool tell = !stopped_ && decider_.settle();
-  notify();
+bool Stream::on_change() {
+  const bool notify = !stopped_ && decider_.decide_requested();
+  wake_readers();
   memory_->set(bytes());
-  return tell && arrived_;
+  return notify && arrived_;
 }
 
-void Stream::notify() {
-  if (decider_.take_change()) room_.notify_all();
+void Stream::wake_readers() {
+  if (decider_.take_change()) readers_wakeup_.notify_all();
 }
 
 void Stream::look_again() {
-  bool tell = false;
+  bool notify = false;
   {
     const Lock lock(mutex_);
     if (stopped_) return;
-    room_.notify_all();  // for those that wait for the beginning
-    tell = settle_news();
+    readers_wakeup_.notify_all();  // for those that wait for the beginning
+    notify = on_change();
   }
-  if (tell) arrived_();
+  if (notify) arrived_();
 }
 
 void Stream::fail(Status status) {
-  bool tell = false;
+  bool notify = false;
   {
     const Lock lock(mutex_);
     if (stopped_ || status.code() == Code::kCancelled) return;
     decider_.fail(std::move(status));
-    tell = settle_news();
+    notify = on_change();
   }
-  if (tell) arrived_();
+  if (notify) arrived_();
 }
 
-bool Stream::known(int64_t end) {
+bool Stream::request(int64_t end) {
   const Lock lock(mutex_);
   if (stopped_ || !decider_.failure().ok()) return false;
   if (!std::exchange(reads_, true)) {
     if (Status started = reading_.start(); !started.ok()) decider_.fail(std::move(started));
     if (log_->readers().empty()) decider_.end_of_log();
   }
-  const bool known = decider_.known(end);
-  notify();
+  const bool known = decider_.request(end);
+  wake_readers();
   return known;
 }
 
-void Stream::awaits(int64_t end) {
+void Stream::set_awaited(int64_t end) {
   const Lock lock(mutex_);
-  if (decider_.awaits(end)) room_.notify_all();
+  if (decider_.set_awaited(end)) readers_wakeup_.notify_all();
 }
 
-bool Stream::hurry(int64_t end) {
+bool Stream::decide_now(int64_t end) {
   const Lock lock(mutex_);
   if (stopped_ || !decider_.failure().ok()) return false;
-  const bool known = decider_.hurry(end);
-  notify();
+  const bool known = decider_.decide_now(end);
+  wake_readers();
   return known;
 }
 
@@ -163,10 +165,10 @@ std::string Stream::awaited() const {
   return others ? *std::move(others) : reading_.awaited(decider_.waiting().counts(), options_.decision_records);
 }
 
-int64_t Stream::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from) {
+int64_t Stream::set_observer(std::shared_ptr<DecisionObserver> observer, int64_t from) {
   // Reported and set under one lock, so that no decision is missed or reported twice.
   const Lock lock(mutex_);
-  return decider_.set_witness(std::move(witness), from);
+  return decider_.set_observer(std::move(observer), from);
 }
 
 void Stream::fill(int64_t number, LogRecord whole) {
@@ -182,7 +184,7 @@ void Stream::delivered(int64_t number) {
   Lock lock(mutex_);
   gone = decider_.decided().take_delivered(number);
   memory_->set(bytes());
-  room_.notify_all();
+  readers_wakeup_.notify_all();
   lock.unlock();
   if (!released_) return;
   for (const auto& records : gone) {

@@ -9,16 +9,16 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kStepsBrought = 8;  // how many steps ahead rows are requested
+constexpr int64_t kStepsRequestedAhead = 8;  // how many steps ahead rows are requested
 }  // namespace
 
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
     : stream_(std::move(stream)), options_(options), global_batch_(options.batch_size * options.world_size) {}
 
-void StreamItinerary::stand(const Cursor& at, int64_t number) {
+void StreamItinerary::set_anchor(const Cursor& at, int64_t number) {
   const Lock lock(mutex_);
   anchor_ = at;
-  anchored_ = brought_ = number;
+  anchored_ = rows_requested_end_ = number;
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
@@ -53,10 +53,10 @@ bool StreamItinerary::finished(const Cursor& at) const {
 
 bool StreamItinerary::request_step(const Cursor& at) {
   const int64_t first = number_at(at);
-  if (!stream_->known(first + global_batch_)) return false;
+  if (!stream_->request(first + global_batch_)) return false;
   if (!records_) return true;
-  bring_rows(first);
-  return records_->here(own_numbers(first));
+  fetch_rows_ahead(first);
+  return records_->all_available(own_numbers(first));
 }
 
 // The numbers of this rank's records in the step that begins with record `first`.
@@ -71,19 +71,20 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
 }
 
 // Requests the rows of the next decided steps, too, so that these need no request each.
-void StreamItinerary::bring_rows(int64_t first) {
-  const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
+void StreamItinerary::fetch_rows_ahead(int64_t first) {
+  const int64_t until = std::min(stream_->decided(), first + kStepsRequestedAhead * global_batch_);
   std::vector<int64_t> numbers;
   {
     const Lock lock(mutex_);
     // Only whole steps: the rest of a step may be in a decision that is not made yet.
-    for (brought_ = std::max(brought_, first); brought_ + size_at(brought_) <= until; brought_ += global_batch_) {
-      const std::vector<int64_t> own = own_numbers(brought_);
+    for (rows_requested_end_ = std::max(rows_requested_end_, first);
+         rows_requested_end_ + size_at(rows_requested_end_) <= until; rows_requested_end_ += global_batch_) {
+      const std::vector<int64_t> own = own_numbers(rows_requested_end_);
       if (own.empty()) break;
       numbers.insert(numbers.end(), own.begin(), own.end());
     }
   }
-  records_->bring(numbers);
+  records_->start_fetch(numbers);
 }
 
 Status StreamItinerary::failure() const {
@@ -127,12 +128,12 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
 }
 
 void StreamItinerary::set_awaited(const Cursor& at) {
-  if (!finished(at)) stream_->awaits(number_at(at) + global_batch_);
+  if (!finished(at)) stream_->set_awaited(number_at(at) + global_batch_);
 }
 
 bool StreamItinerary::decide_now(const Cursor& at) {
   if (finished(at)) return false;
-  return stream_->hurry(number_at(at) + global_batch_);
+  return stream_->decide_now(number_at(at) + global_batch_);
 }
 
 std::vector<int64_t> StreamItinerary::indices(const StepPlan& step) const {

@@ -22,17 +22,18 @@ struct StreamItineraryOptions {
 };
 
 /// The steps of a stream: each global batch is the next batch_size × world_size records. A step is
-/// known as soon as its records have arrived. May be used from any thread.
+/// known as soon as its records are decided and, if the ranks read the log together, those of this
+/// rank have arrived. The step source of a StreamRun. May be used from any thread.
 class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
-  /// Used if the ranks read the log together: a step is then known only when its records are on
-  /// this rank, too. Called before the first step().
+  /// Sets the records that other ranks read for this one, if the ranks read the log together.
+  /// Called before the first step().
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
-  /// Sets the stream's record `number` as the position of the run at `at`. Called before the first
-  /// step() after a seek of the stream.
-  void stand(const Cursor& at, int64_t number);
+  /// Maps the place `at` of the run to the stream's record `number`. Called before the first step()
+  /// after a seek of the stream.
+  void set_anchor(const Cursor& at, int64_t number);
   /// The number of the first record of the step at a place.
   int64_t number_at(const Cursor& at) const;
   /// The place itself, or the beginning of the next epoch if this epoch has no steps left.
@@ -62,7 +63,7 @@ class StreamItinerary final : public StepSource {
  private:
   void note_vacant(StepPlan& plan, int64_t size) const;
   std::vector<int64_t> own_numbers(int64_t first) const;
-  void bring_rows(int64_t first);
+  void fetch_rows_ahead(int64_t first);
 
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
@@ -70,8 +71,8 @@ class StreamItinerary final : public StepSource {
   mutable Mutex mutex_;
   Cursor anchor_ FOREBAY_GUARDED_BY(mutex_);
   int64_t anchored_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<StepRecords> records_;            // null: this rank reads all records itself
-  int64_t brought_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
+  std::shared_ptr<StepRecords> records_;                       // null: this rank reads all records itself
+  int64_t rows_requested_end_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
 };
 
 }  // namespace forebay

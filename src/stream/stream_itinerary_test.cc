@@ -22,7 +22,7 @@ class StreamItineraryTest : public testing::Test {
     StreamPlace place = stream_->beginning();
     place.number = number;
     stream_->seek(std::move(place));
-    itinerary_->stand(at, number);
+    itinerary_->set_anchor(at, number);
   }
   std::optional<StepPlan> step(const Cursor& at) {
     const bool known = stream_->wait_for([&] { return itinerary_->request_step(at) || itinerary_->finished(at); });
@@ -128,7 +128,7 @@ TEST_F(StreamItineraryTest, a_step_that_cannot_wait_has_vacant_rows_for_the_reco
   for (int64_t rank = 0; rank < 2; ++rank) {
     StreamItinerary itinerary(stream, {.batch_size = 4, .world_size = 2, .rank = rank});
     stream->seek(stream->beginning());
-    itinerary.stand({}, 0);
+    itinerary.set_anchor({}, 0);
     EXPECT_FALSE(itinerary.request_step({}));
     ASSERT_TRUE(log->wait_idle(1));
     itinerary.set_awaited({});
@@ -156,8 +156,8 @@ TEST_F(StreamItineraryTest, a_corrupt_log_is_named) {
 // Records of other ranks are brought some steps ahead, and a step waits for its own.
 class BroughtRecords final : public StepRecords {
  public:
-  void bring(std::span<const int64_t> numbers) override { brought.insert(numbers.begin(), numbers.end()); }
-  bool here(std::span<const int64_t> numbers) const override {
+  void start_fetch(std::span<const int64_t> numbers) override { brought.insert(numbers.begin(), numbers.end()); }
+  bool all_available(std::span<const int64_t> numbers) const override {
     return std::ranges::all_of(numbers, [&](int64_t number) { return number < there; });
   }
   std::string awaited() const override { return there < 100 ? "a record of rank 1" : ""; }

@@ -43,7 +43,7 @@ SampleSource::Fetch StreamSource::fetch(int64_t id) const {
 
 Status StreamSource::load(int64_t id, Buffer fetched, Record& record) const {
   const std::shared_ptr<const LogRecord> found = this->record(id);
-  if (!found || found->away) return cancelled(fmt::format("record {} of {} is behind", id, log_->name()));
+  if (!found || found->remote) return cancelled(fmt::format("record {} of {} is behind", id, log_->name()));
   record.resize(schema().size());
   return log_->load(*found, std::move(fetched), record);
 }

@@ -37,10 +37,10 @@ TEST_F(StreamSourceTest, a_sample_is_the_record_of_its_number_until_that_is_deli
 
 TEST_F(StreamSourceTest, records_of_the_replay_buffer_stay) {
   const auto source = StreamSource(log_).over(stream_, buffer_);
-  ASSERT_TRUE(buffer_->keep(*stream_, std::vector<int64_t>{3}, 10).ok());
+  ASSERT_TRUE(buffer_->retain(*stream_, std::vector<int64_t>{3}, 10).ok());
   stream_->delivered(10);
   EXPECT_EQ(load(*source, 3), "a/4");
-  buffer_->let_go(std::vector<int64_t>{3});
+  buffer_->release(std::vector<int64_t>{3});
   EXPECT_EQ(load(*source, 3).substr(0, 9), "Cancelled");
 }
 

@@ -31,13 +31,13 @@ TEST(Stream, knows_nothing_that_has_not_arrived_and_tells_when_it_has) {
   AwaitedStream stream(log, decisions_of(4));
   stream.seek(stream.beginning());
   log->append(0, 3);
-  EXPECT_FALSE(stream.known(4));
+  EXPECT_FALSE(stream.request(4));
   ASSERT_TRUE(log->wait_idle(1));
   EXPECT_EQ(stream.arrivals(), 0);
   EXPECT_NE(stream.awaited().find("3 of 4"), std::string::npos) << stream.awaited();
   log->append(0, 1);
   EXPECT_TRUE(stream.wait_arrivals(1));
-  EXPECT_TRUE(stream.known(4));
+  EXPECT_TRUE(stream.request(4));
   ASSERT_TRUE(log->wait_idle(1));
   EXPECT_EQ(stream.arrivals(), 1);
 }
@@ -84,7 +84,7 @@ TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {
   options.from_now = true;
   AwaitedStream stream(log, options);
   stream.seek(stream.beginning());
-  EXPECT_FALSE(stream.known(4));
+  EXPECT_FALSE(stream.request(4));
   ASSERT_TRUE(log->wait_idle(2));
   log->append(0, 4);
   ASSERT_TRUE(wait_known(stream, 4));
@@ -100,7 +100,7 @@ TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
     options.from_now = true;
     AwaitedStream first(log, options);
     first.seek(first.beginning());
-    EXPECT_FALSE(first.known(4));
+    EXPECT_FALSE(first.request(4));
     ASSERT_TRUE(log->wait_idle(1));
     const StreamPlace place = saved_and_loaded(first.place(0), log->partitions()).value();
     first.stop();
@@ -118,15 +118,15 @@ TEST(Stream, stops_at_any_moment_and_tells_failures) {
     const auto log = log_with({1'000'000, 1'000'000});
     AwaitedStream stream(log, decisions_of(64));
     stream.seek(stream.beginning());
-    stream.known(64);
+    stream.request(64);
     for (int moments = 0; moments < 3 * trial; ++moments) std::this_thread::yield();
     stream.stop();
-    EXPECT_FALSE(stream.known(64));
+    EXPECT_FALSE(stream.request(64));
   }
   const auto log = std::make_shared<MemoryLog>(1);
   AwaitedStream stream(log, decisions_of(4));
   stream.seek(stream.beginning());
-  EXPECT_FALSE(stream.known(4));
+  EXPECT_FALSE(stream.request(4));
   log->fail(Status(Code::kNotFound, "the log is gone"));
   EXPECT_TRUE(stream.wait_arrivals(1));
   EXPECT_EQ(stream.failure().message(), "the log is gone");

@@ -76,7 +76,7 @@ class AwaitedStream final : public Stream {
 
 /// Waits until the records below `end` are known. False if they never will be.
 inline bool wait_known(AwaitedStream& stream, int64_t end) {
-  return stream.wait_for([&] { return stream.known(end); });
+  return stream.wait_for([&] { return stream.request(end); });
 }
 
 /// The keys of records [from, to). `records`: a Stream, or another class with a record(number).

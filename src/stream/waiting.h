@@ -12,11 +12,12 @@
 
 namespace forebay {
 
-/// Records that have arrived and are in no decision yet, each partition's in its order. A Decider
-/// owns them; used by one thread at a time.
-class Waiting {
+/// The records of a stream that have arrived and are in no decision yet, in order within each
+/// partition. Implementations differ in the records that they drop (BufferPolicy). Owned by a
+/// Decider; used by one thread at a time.
+class WaitingRecords {
  public:
-  virtual ~Waiting() = default;
+  virtual ~WaitingRecords() = default;
 
   /// Adds a record that comes after the last one of its partition.
   virtual Status add(LogRecord record) = 0;
@@ -25,11 +26,11 @@ class Waiting {
   virtual bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
   /// Bytes of these records in memory.
   virtual uint64_t bytes() const = 0;
-  /// How many records of each partition a decision could take now.
+  /// The number of records of each partition that a decision could take now.
   virtual std::vector<size_t> counts() const = 0;
 
-  /// The records of a decision, and the parts that describe it. A partition without taken or
-  /// dropped records has no part.
+  /// The records of a decision, and its parts. A partition without taken or dropped records has no
+  /// part.
   struct Taken {
     std::vector<DecisionPart> parts;
     std::vector<std::vector<LogRecord>> records;  ///< of each partition
@@ -46,9 +47,9 @@ class Waiting {
 
 /// Waiting records in queues, for all policies but kSample. `decides`: they may drop records
 /// themselves, and not only those that a given decision drops.
-std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides);
+std::unique_ptr<WaitingRecords> make_waiting_queues(const StreamOptions& options, size_t partitions, bool decides);
 /// A sample of the records that arrived since the last decision, for kSample. Without `decides`, no
 /// record enters it before the decision is known.
-std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides);
+std::unique_ptr<WaitingRecords> make_waiting_sample(const StreamOptions& options, size_t partitions, bool decides);
 
 }  // namespace forebay

@@ -10,10 +10,11 @@ namespace forebay {
 
 namespace {
 
-class Queues final : public Waiting {
+class Queues final : public WaitingRecords {
  public:
   Queues(const StreamOptions& options, size_t partitions, bool decides)
-      : options_(options), oldest_go_(decides && options.policy == BufferPolicy::kDropOldest), space_(options.spill) {
+      : options_(options), drops_oldest_(decides && options.policy == BufferPolicy::kDropOldest),
+        space_(options.spill) {
     for (size_t p = 0; p < partitions; ++p) queues_.emplace_back(RecordQueue(space_, p));
   }
 
@@ -27,7 +28,7 @@ class Queues final : public Waiting {
     ++records_;
     FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
     // Records that a decision needs are not dropped, whatever their size.
-    while (oldest_go_ && !decided_ && bytes() > options_.bytes && records_ > options_.decision_records)
+    while (drops_oldest_ && !decided_ && bytes() > options_.bytes && records_ > options_.decision_records)
       FOREBAY_RETURN_IF_ERROR(drop_oldest());
     return {};
   }
@@ -40,7 +41,7 @@ class Queues final : public Waiting {
     const Queue& queue = queues_[partition];
     if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
     if (decided_) return misses(partition);
-    return oldest_go_ || ((in_decisions == 0 || awaited) && records_ < options_.decision_records);
+    return drops_oldest_ || ((in_decisions == 0 || awaited) && records_ < options_.decision_records);
   }
 
   uint64_t bytes() const override { return bytes_; }
@@ -180,7 +181,7 @@ class Queues final : public Waiting {
   }
 
   const StreamOptions options_;
-  const bool oldest_go_;
+  const bool drops_oldest_;
   const std::shared_ptr<SpillSpace> space_;
   std::vector<Queue> queues_;
   std::optional<Decision> decided_;
@@ -190,7 +191,7 @@ class Queues final : public Waiting {
 
 }  // namespace
 
-std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides) {
+std::unique_ptr<WaitingRecords> make_waiting_queues(const StreamOptions& options, size_t partitions, bool decides) {
   return std::make_unique<Queues>(options, partitions, decides);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Retains those records since the last decision that have the smallest draws. That is a uniform
 // sample, whatever the order of arrival, and it can be drawn again from the same records.
-class SampledRecords final : public Waiting {
+class SampledRecords final : public WaitingRecords {
  public:
   SampledRecords(const StreamOptions& options, size_t partitions, bool decides)
       : options_(options), decides_(decides), seen_(partitions), later_(partitions) {}
@@ -22,7 +22,7 @@ class SampledRecords final : public Waiting {
   Status add(LogRecord record) override {
     const size_t partition = record.partition;
     if (may_take(partition)) {
-      take_in(std::move(record));
+      add_to_sample(std::move(record));
     } else {
       bytes_ += record.bytes();
       // It arrived with requested records, and belongs to a later decision.
@@ -82,7 +82,7 @@ class SampledRecords final : public Waiting {
     for (std::deque<LogRecord>& later : later_) {
       while (!later.empty() && may_take(later.front().partition)) {
         bytes_ -= later.front().bytes();
-        take_in(std::move(later.front()));
+        add_to_sample(std::move(later.front()));
         later.pop_front();
       }
     }
@@ -111,7 +111,7 @@ class SampledRecords final : public Waiting {
 
   size_t most() const { return decided_ ? static_cast<size_t>(decided_->size()) : options_.decision_records; }
 
-  void take_in(LogRecord record) {
+  void add_to_sample(LogRecord record) {
     Seen& seen = seen_[record.partition];
     ++seen.records;
     seen.last = record.offset;
@@ -122,7 +122,7 @@ class SampledRecords final : public Waiting {
     place.update(record.offset);
     Drawn drawn{{}, sampling_draw(options_.seed, first_, place.digest().low), number_++};
     if (sample_.size() >= most() && (sample_.empty() || !(drawn < sample_.front()))) return;
-    drawn.record = record.alone();  // releases the other records of the same read
+    drawn.record = record.deep_copy();  // releases the other records of the same read
     bytes_ += drawn.record.bytes();
     sample_.push_back(std::move(drawn));
     std::push_heap(sample_.begin(), sample_.end());
@@ -144,7 +144,7 @@ class SampledRecords final : public Waiting {
 
 }  // namespace
 
-std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides) {
+std::unique_ptr<WaitingRecords> make_waiting_sample(const StreamOptions& options, size_t partitions, bool decides) {
   return std::make_unique<SampledRecords>(options, partitions, decides);
 }
 

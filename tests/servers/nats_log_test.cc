@@ -214,19 +214,19 @@ TEST_F(NatsLogTest, ABrokerThatIsKilledAndStartedAgainIsReadToItsEnd) {
       for (LogRecord& record : *some) records.push_back(std::move(record));
     }
     order(kNatsControl, "kill");
-    for (int i = 0; i < 200 && reading->troubled().empty(); ++i) {
+    for (int i = 0; i < 200 && reading->trouble().empty(); ++i) {
       auto some = reading->read({0}, limits, {});  // the client may hold some that it had got
       ASSERT_TRUE(some.ok()) << some.status().to_string();
       for (LogRecord& record : *some) records.push_back(std::move(record));
     }
-    EXPECT_NE(reading->troubled().find("127.0.0.1"), std::string::npos) << reading->troubled();
+    EXPECT_NE(reading->trouble().find("127.0.0.1"), std::string::npos) << reading->trouble();
     order(kNatsControl, "start");
     writer_->connect();
     for (LogRecord& record : read_count(*reading, {0}, (life + 1) * kEach - records.size()))
       records.push_back(std::move(record));
-    for (int i = 0; i < 300 && !reading->troubled().empty(); ++i)
+    for (int i = 0; i < 300 && !reading->trouble().empty(); ++i)
       (void)reading->read({0}, limits, {});  // all may have come before
-    EXPECT_EQ(reading->troubled(), "");
+    EXPECT_EQ(reading->trouble(), "");
   }
   for (size_t i = 0; i < records.size(); ++i) ASSERT_EQ(text_of(*log_, records[i]), std::to_string(i));
   EXPECT_EQ(records.size(), size_t{kEach} * kLives);

@@ -162,11 +162,11 @@ TEST_F(NatsTlsTest, ABrokerThatIsKilledAndStartedAgainIsReadToItsEnd) {
   std::vector<LogRecord> records = read_count(*reading, {0}, 100);
   for (int life = 1; life < 4; ++life) {
     order(kNatsTlsControl, "kill");
-    for (int i = 0; i < 200 && reading->troubled().empty(); ++i) {
+    for (int i = 0; i < 200 && reading->trouble().empty(); ++i) {
       const auto none = reading->read({0}, {}, {});
       ASSERT_TRUE(none.ok()) << none.status().to_string();
     }
-    EXPECT_NE(reading->troubled().find("localhost"), std::string::npos) << reading->troubled();
+    EXPECT_NE(reading->trouble().find("localhost"), std::string::npos) << reading->trouble();
     order(kNatsTlsControl, "start");
     publish(stream, life * 100, 100);
     for (LogRecord& record : read_count(*reading, {0}, 100)) records.push_back(std::move(record));

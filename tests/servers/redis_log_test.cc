@@ -147,10 +147,10 @@ TEST_F(RedisLogTest, AStreamThatIsNotThereIsNamedUntilItGivesSomething) {
   const auto log = open_redis_log(stream_);
   const auto reading = reader(*log);
   ASSERT_TRUE(reading->read({0}, {}, {}).ok()) << "it may come";
-  EXPECT_NE(reading->troubled().find("no stream '" + stream_ + "'"), std::string::npos) << reading->troubled();
+  EXPECT_NE(reading->trouble().find("no stream '" + stream_ + "'"), std::string::npos) << reading->trouble();
   add(0, 1);
   const auto records = read_count(*reading, {0}, 1);
-  EXPECT_EQ(reading->troubled(), "");
+  EXPECT_EQ(reading->trouble(), "");
   EXPECT_EQ(log->place_of(records.at(0)), stream_ + " " + records[0].offset);
 }
 
@@ -288,12 +288,12 @@ TEST_F(RedisLogTest, ABrokerThatIsKilledAndStartedAgainIsReadToItsEnd) {
     const auto none = reading->read({0}, limits, {});
     ASSERT_TRUE(none.ok()) << none.status().to_string();
     EXPECT_TRUE(none->empty());
-    EXPECT_NE(reading->troubled().find("127.0.0.1"), std::string::npos) << reading->troubled();
+    EXPECT_NE(reading->trouble().find("127.0.0.1"), std::string::npos) << reading->trouble();
     order(kControl, "start");
     writer_->connect();
     for (LogRecord& record : read_count(*reading, {0}, (life + 1) * kEach - records.size()))
       records.push_back(std::move(record));
-    EXPECT_EQ(reading->troubled(), "");
+    EXPECT_EQ(reading->trouble(), "");
     EXPECT_EQ(reading->reconnects(), life + 1);
   }
   for (size_t i = 0; i < records.size(); ++i) ASSERT_EQ(text_of(*log, records[i]), std::to_string(i));

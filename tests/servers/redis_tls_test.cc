@@ -125,8 +125,8 @@ TEST_F(RedisTlsTest, TheWrongSchemeForThePortIsNamed) {
   const std::string url = "redis://localhost" + tls_port() + "/s";
   const auto log = open_log({url}).value();
   const auto reading = log->read_after(positions_of(*log)).value();
-  for (int i = 0; i < 20 && reading->troubled().empty(); ++i) ASSERT_TRUE(reading->read({0}, {}, {}).ok());
-  EXPECT_NE(reading->troubled().find("rediss://"), std::string::npos) << reading->troubled();
+  for (int i = 0; i < 20 && reading->trouble().empty(); ++i) ASSERT_TRUE(reading->read({0}, {}, {}).ok());
+  EXPECT_NE(reading->trouble().find("rediss://"), std::string::npos) << reading->trouble();
   const Status status = status_of(url, {{"ca_file", certificate("ca.pem")}});
   EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
   EXPECT_NE(status.message().find("write rediss://"), std::string::npos) << status.to_string();
@@ -167,12 +167,12 @@ TEST_F(RedisTlsTest, ABrokerThatIsKilledAndStartedAgainIsReadToItsEnd) {
       for (LogRecord& record : *some) records.push_back(std::move(record));
     }
     order(kTlsControl, "kill");
-    for (int i = 0; i < 100 && reading->troubled().empty(); ++i) {
+    for (int i = 0; i < 100 && reading->trouble().empty(); ++i) {
       auto some = reading->read({0}, limits, {});
       ASSERT_TRUE(some.ok()) << some.status().to_string();
       for (LogRecord& record : *some) records.push_back(std::move(record));
     }
-    EXPECT_NE(reading->troubled().find("localhost"), std::string::npos) << reading->troubled();
+    EXPECT_NE(reading->trouble().find("localhost"), std::string::npos) << reading->trouble();
     order(kTlsControl, "start");
     for (LogRecord& record : read_count(*reading, {0}, (life + 1) * kEach - records.size()))
       records.push_back(std::move(record));

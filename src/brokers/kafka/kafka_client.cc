@@ -69,7 +69,7 @@ Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, cons
 Result<std::shared_ptr<KafkaClient>> KafkaClient::make(const KafkaAddress& address, size_t partitions) {
   std::unique_ptr<KafkaClient> made(new KafkaClient(address));
   FOREBAY_RETURN_IF_ERROR(made->open(partitions));
-  return ended_detached(std::move(made));
+  return with_detached_destruction(std::move(made));
 }
 
 Status KafkaClient::open(size_t partitions) {
@@ -97,7 +97,7 @@ Status KafkaClient::open(size_t partitions) {
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, "ssl.endpoint.identification.algorithm", "https"));
     rd_kafka_conf_set_ssl_cert_verify_cb(
         set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char*, size_t, void* self) {
-          return int{static_cast<KafkaClient*>(self)->take_certificate(*error)};
+          return int{static_cast<KafkaClient*>(self)->check_certificate(*error)};
         });
   }
   // Callbacks may come until rd_kafka_destroy(), which the destructor calls.
@@ -105,7 +105,7 @@ Status KafkaClient::open(size_t partitions) {
   // The library's default callback writes to standard error.
   rd_kafka_conf_set_log_cb(set, [](const rd_kafka_t*, int, const char*, const char*) {});
   rd_kafka_conf_set_error_cb(set, [](rd_kafka_t*, int error, const char* words, void* self) {
-    static_cast<KafkaClient*>(self)->hear(static_cast<rd_kafka_resp_err_t>(error), words);
+    static_cast<KafkaClient*>(self)->note_error(static_cast<rd_kafka_resp_err_t>(error), words);
   });
   std::array<char, 512> why{};
   client_ = rd_kafka_new(RD_KAFKA_CONSUMER, set, why.data(), why.size());
@@ -123,7 +123,7 @@ KafkaClient::~KafkaClient() {
 }
 
 // Recorded here, because the library writes this reason only to its log.
-bool KafkaClient::take_certificate(int x509_error) {
+bool KafkaClient::check_certificate(int x509_error) {
   if (x509_error == X509_V_OK) return true;
   const Lock lock(mutex_);
   refusal_ = invalid_argument(certificate_refusal(x509_error, address_.server_names));
@@ -138,7 +138,7 @@ Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) con
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     // Never 0 ms, which would not wait for an answer.
     auto count = ask_partitions(std::max(std::min(some, left), std::chrono::milliseconds(1)));
-    look();
+    poll();
     FOREBAY_RETURN_IF_ERROR(refusal());
     if (count.ok() || count.status().code() != Code::kUnavailable || some >= left) return count;
   }
@@ -198,7 +198,7 @@ Status KafkaClient::refusal() const {
   return refusal_;
 }
 
-void KafkaClient::hear(rd_kafka_resp_err_t error, const char* words) {
+void KafkaClient::note_error(rd_kafka_resp_err_t error, const char* words) {
   Status status = status_of_kafka(error, words == nullptr ? "" : words, address_);
   const Lock lock(mutex_);
   trouble_ = status.message();

@@ -21,7 +21,7 @@ namespace forebay {
 Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, const KafkaAddress& address);
 
 /// librdkafka's client for one topic, without a consumer group. It reconnects by itself. Its
-/// destruction may take long, so ended_detached() destroys it.
+/// destruction may take long, so with_detached_destruction() destroys it.
 class KafkaClient {
  public:
   using Clock = std::chrono::steady_clock;
@@ -46,7 +46,7 @@ class KafkaClient {
   void stop();
 
   /// Serves the library's callbacks. Never waits.
-  void look() const { rd_kafka_poll(client_, 0); }
+  void poll() const { rd_kafka_poll(client_, 0); }
   /// Returns the latest problem of the connections; empty if there is none.
   std::string trouble() const;
   /// Clears the problem, once the servers answer again.
@@ -60,8 +60,8 @@ class KafkaClient {
   Result<size_t> ask_partitions(std::chrono::milliseconds wait) const;
   /// Returns whether the certificate passed the library's verification; otherwise records the
   /// refusal. Called on the library's threads.
-  bool take_certificate(int x509_error);
-  void hear(rd_kafka_resp_err_t error, const char* words);
+  bool check_certificate(int x509_error);
+  void note_error(rd_kafka_resp_err_t error, const char* words);
 
   const KafkaAddress address_;
   rd_kafka_t* client_ = nullptr;

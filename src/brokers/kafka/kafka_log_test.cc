@@ -173,18 +173,18 @@ TEST(KafkaLog, ABrokerThatIsAwayForAWhileIsReadToItsEnd) {
   const auto reading = log->read_after(positions_of(*log)).value();
   std::vector<LogRecord> records = read_count(*reading, {0}, 100);
   cluster.set_up(false);
-  for (int i = 0; i < 100 && reading->troubled().empty(); ++i) {
+  for (int i = 0; i < 100 && reading->trouble().empty(); ++i) {
     const auto none = reading->read({0}, {}, {});
     ASSERT_TRUE(none.ok()) << none.status().to_string();
     EXPECT_TRUE(none->empty());
   }
-  EXPECT_NE(reading->troubled(), "");
+  EXPECT_NE(reading->trouble(), "");
   cluster.set_up(true);
   cluster.append(0, numbers(100, 100));
   for (LogRecord& record : read_count(*reading, {0}, 100)) records.push_back(std::move(record));
   for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(text_of(*log, records[i]), fmt::format("{} ", i));
-  for (int i = 0; i < 100 && !reading->troubled().empty(); ++i) (void)reading->read({0}, {}, {});
-  EXPECT_EQ(reading->troubled(), "");
+  for (int i = 0; i < 100 && !reading->trouble().empty(); ++i) (void)reading->read({0}, {}, {});
+  EXPECT_EQ(reading->trouble(), "");
   EXPECT_GE(reading->reconnects(), 1);
 }
 

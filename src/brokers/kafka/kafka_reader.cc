@@ -13,10 +13,10 @@ namespace {
 
 // Partitions are polled in turn without waiting for any, which is cheap because messages are
 // fetched ahead.
-constexpr std::chrono::milliseconds kLookAgain{2};
+constexpr std::chrono::milliseconds kPollInterval{2};
 constexpr std::chrono::milliseconds kAskRangeMs{10'000};
 constexpr std::chrono::milliseconds kCheckEvery{1'000};
-constexpr std::chrono::milliseconds kEndLimit{200};
+constexpr std::chrono::milliseconds kStopTimeout{200};
 constexpr size_t kLongestMessageKey = 1000;
 
 struct DestroyKafkaMessage {
@@ -57,10 +57,10 @@ KafkaReader::~KafkaReader() {
     client->stop();
     return true;
   };
-  (void)run_detached<bool>(work, clock_.now() + kEndLimit, {}, "it ends");
+  (void)run_detached<bool>(work, clock_.now() + kStopTimeout, {}, "it ends");
 }
 
-Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+Status KafkaReader::poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                          std::vector<LogRecord>& records) {
   FOREBAY_ASSIGN(std::vector<Partition*> partitions, find_wanted(wanted, partitions_));
   // Rotated, so that a partition that always has messages does not use all bytes of a read.
@@ -68,7 +68,7 @@ Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits
   if (!client_) {
     FOREBAY_ASSIGN(client_, KafkaClient::make(address_, partitions_.size()));
   }
-  client_->look();
+  client_->poll();
   FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
   uint64_t bytes = limits.bytes;
   for (Partition* const from : partitions) {
@@ -79,12 +79,12 @@ Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits
   return {};
 }
 
-KafkaReader::Time KafkaReader::next_look(size_t) { return clock_.now() + kLookAgain; }
+KafkaReader::Time KafkaReader::next_poll(size_t) { return clock_.now() + kPollInterval; }
 
 Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                                    std::vector<LogRecord>& out) {
   if (!from.started) {
-    FOREBAY_RETURN_IF_ERROR(client_->start(from.number, goes_on(from) ? from.position + 1 : RD_KAFKA_OFFSET_BEGINNING));
+    FOREBAY_RETURN_IF_ERROR(client_->start(from.number, resumes(from) ? from.position + 1 : RD_KAFKA_OFFSET_BEGINNING));
     from.started = true;
   }
   for (size_t count = 0; count < std::max<size_t>(limits.records, 1) && bytes > 0; ++count) {
@@ -114,7 +114,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   if (next > range.end)
     return not_found(fmt::format(
         "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));
-  if (next < range.first && goes_on(from))
+  if (next < range.first && resumes(from))
     gaps_.push_back({from.partition, range.first - next, fmt::format("{}", range.first)});
   if (next < range.first) from.position = range.first - 1;
   return {};

@@ -27,13 +27,14 @@ class KafkaReader final : public PollingReader {
   KafkaReader(const KafkaReader&) = delete;
   KafkaReader& operator=(const KafkaReader&) = delete;
 
-  std::string troubled() const override { return client_ ? client_->trouble() : ""; }
+  std::string trouble() const override { return client_ ? client_->trouble() : ""; }
 
  private:
-  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override;
-  Time next_look(size_t) override;
-  static bool goes_on(const Partition& from) { return from.position >= 0 || from.known_from_first; }
+  Time next_poll(size_t) override;
+  // Whether reading goes on after records that were read before, so that trimmed ones are a gap.
+  static bool resumes(const Partition& from) { return from.position >= 0 || from.known_from_first; }
   Status read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                         std::vector<LogRecord>& out);
   /// Handles an offset that does not exist.

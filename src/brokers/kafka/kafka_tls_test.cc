@@ -71,8 +71,8 @@ TEST_F(KafkaTlsTest, ATopicIsReadOverTlsAlsoAcrossBreaks) {
   const auto reading = (*log)->read_after(positions_of(**log)).value();
   std::vector<LogRecord> records = read_count(*reading, {0}, 50);
   proxy.stop();
-  for (int i = 0; i < 300 && reading->troubled().empty(); ++i) ASSERT_TRUE(reading->read({0}, {}, {}).ok());
-  EXPECT_NE(reading->troubled(), "");
+  for (int i = 0; i < 300 && reading->trouble().empty(); ++i) ASSERT_TRUE(reading->read({0}, {}, {}).ok());
+  EXPECT_NE(reading->trouble(), "");
   cluster_.append(0, {texts.begin() + 50, texts.end()});
   proxy.start();
   for (LogRecord& record : read_count(*reading, {0}, 50)) records.push_back(std::move(record));

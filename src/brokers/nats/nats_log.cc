@@ -29,8 +29,8 @@ class NatsLog final : public BrokerLog {
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
     const auto deadline = std::chrono::steady_clock::now() + kAskLimit;
-    const auto range = ask_until_available([&] { return NatsSession::ask(address_, deadline, stop); }, kAskLimit,
-                                           StreamClock::real(), stop);
+    const auto range = retry_until_available([&] { return NatsSession::ask(address_, deadline, stop); }, kAskLimit,
+                                             StreamClock::real(), stop);
     if (!range.ok()) return range.status().with_key(name());
     // Messages count from 1. The last number remains when all messages are gone.
     return std::vector<std::string>{range->last == 0 ? "" : fmt::format("{}", range->last)};

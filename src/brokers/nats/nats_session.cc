@@ -224,7 +224,7 @@ struct NatsSession::Parts {
 
   Status ask_for(int count);
   /// Handles one item from the server: a message, or the outcome of a request.
-  Status take(NatsMessage message, std::vector<NatsMessage>& out);
+  Status handle(NatsMessage message, std::vector<NatsMessage>& out);
 
   Status failed(natsStatus code, jsErrCode error, const char* what) const {
     return status_of_nats(code, error, address, what);
@@ -237,9 +237,9 @@ struct NatsSession::Parts {
   natsInbox* inbox = nullptr;
   std::string consumer;
   NatsRange range;
-  int coming = 0;  ///< messages requested, and neither received nor refused
-  /// When the server last sent anything, or was asked while nothing was coming.
-  Clock::time_point heard;
+  int outstanding = 0;  ///< messages requested, and neither received nor refused
+  /// When the server last sent anything, or was asked while nothing was outstanding.
+  Clock::time_point last_heard;
 };
 
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
@@ -249,7 +249,7 @@ Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin
     auto parts = std::make_unique<Parts>(address);
     FOREBAY_RETURN_IF_ERROR(parts->connect());
     FOREBAY_RETURN_IF_ERROR(parts->subscribe(begin));
-    return ended_detached(std::move(parts));
+    return with_detached_destruction(std::move(parts));
   };
   FOREBAY_ASSIGN(std::shared_ptr<Parts> parts,
                  run_detached<std::shared_ptr<Parts>>(work, deadline, stop, "connecting to NATS"));
@@ -277,21 +277,21 @@ Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::
 Status NatsSession::Parts::ask_for(int count) {
   const std::string subject = fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", address.stream, consumer);
   const std::string text = fmt::format(R"({{"batch":{},"expires":{}}})", count, kExpires.count());
-  if (coming == 0) heard = Clock::now();
+  if (outstanding == 0) last_heard = Clock::now();
   const natsStatus code =
       natsConnection_PublishRequest(connection, subject.c_str(), inbox, text.data(), static_cast<int>(text.size()));
   if (code != NATS_OK) return failed(code, {}, "asking for messages");
-  coming += count;
+  outstanding += count;
   return {};
 }
 
-Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& out) {
-  heard = Clock::now();
+Status NatsSession::Parts::handle(NatsMessage message, std::vector<NatsMessage>& out) {
+  last_heard = Clock::now();
   const char* status = nullptr;
   // A user's message may have a header "Status", but a status message of the server has no payload.
   const bool empty = natsMsg_GetDataLength(message.get()) == 0;
   if (!empty || natsMsgHeader_Get(message.get(), "Status", &status) != NATS_OK) {
-    --coming;
+    --outstanding;
     out.push_back(std::move(message));
     return {};
   }
@@ -304,7 +304,7 @@ Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& o
   natsMsgHeader_Get(message.get(), "Description", &words);
   if (!expired) return unavailable(fmt::format("reading: {} {}", status, words == nullptr ? "" : words));
   const auto missed = number_in(pending == nullptr ? "" : pending);
-  coming = missed && *missed <= static_cast<uint64_t>(coming) ? coming - static_cast<int>(*missed) : 0;
+  outstanding = missed && *missed <= static_cast<uint64_t>(outstanding) ? outstanding - static_cast<int>(*missed) : 0;
   return {};
 }
 
@@ -312,7 +312,7 @@ Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milli
   Parts& parts = *parts_;
   std::vector<NatsMessage> messages;
   // Requests the next messages before the last have come, so that the server is never idle.
-  if (parts.coming <= most / 2) FOREBAY_RETURN_IF_ERROR(parts.ask_for(most - parts.coming));
+  if (parts.outstanding <= most / 2) FOREBAY_RETURN_IF_ERROR(parts.ask_for(most - parts.outstanding));
   int64_t wait_ms = std::max<int64_t>(wait.count(), 1);
   // Waits for the first message and then takes those that are queued, without asking for their
   // number after each.
@@ -321,13 +321,13 @@ Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milli
     const natsStatus code = natsSubscription_NextMsg(&message, parts.subscription, wait_ms);
     if (code == NATS_TIMEOUT) break;
     if (code != NATS_OK) return parts.failed(code, {}, "reading");
-    FOREBAY_RETURN_IF_ERROR(parts.take(NatsMessage(message), messages));
+    FOREBAY_RETURN_IF_ERROR(parts.handle(NatsMessage(message), messages));
     if (queued > 1) continue;
     int bytes = 0;
     if (natsSubscription_GetPending(parts.subscription, &queued, &bytes) != NATS_OK) break;
     ++queued;
   }
-  if (messages.empty() && parts.coming > 0 && Clock::now() > parts.heard + kExpires + kGrace)
+  if (messages.empty() && parts.outstanding > 0 && Clock::now() > parts.last_heard + kExpires + kGrace)
     return unavailable("the server does not answer");
   return messages;
 }

@@ -52,7 +52,7 @@ Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Deadl
                                               const std::stop_token& stop) {
   FOREBAY_ASSIGN(Socket socket, connect(address, deadline, stop));
   RedisConnection connection(std::move(socket));
-  const Status status = connection.sign_in(address, deadline, stop);
+  const Status status = connection.authenticate(address, deadline, stop);
   if (status.ok()) return connection;
   // A server that expects TLS does not answer a client without it.
   const bool perhaps_tls = !address.tls && status.code() == Code::kUnavailable && !connection.answered_;
@@ -73,7 +73,7 @@ Status RedisConnection::send(const RedisCommands& commands, Deadline deadline, c
   return std::visit([&](auto& socket) { return socket.send(commands.bytes(), deadline, stop); }, socket_);
 }
 
-Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop) {
+Status RedisConnection::authenticate(const RedisAddress& address, Deadline deadline, const std::stop_token& stop) {
   RedisCommands commands;
   const std::string database = fmt::format("{}", address.database);
   size_t answers = 1;

@@ -44,7 +44,7 @@ class RedisConnection {
 
   explicit RedisConnection(Socket socket);
   static Result<Socket> connect(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
-  Status sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
+  Status authenticate(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
 
   Socket socket_;
   RedisParser parser_;

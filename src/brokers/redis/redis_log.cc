@@ -31,7 +31,7 @@ class RedisLog final : public BrokerLog {
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    auto ends = ask_until_available([&] { return ask_ends(stop); }, kEndsLimit, StreamClock::real(), stop);
+    auto ends = retry_until_available([&] { return ask_ends(stop); }, kEndsLimit, StreamClock::real(), stop);
     return ends.ok() ? ends : Result<std::vector<std::string>>(ends.status().with_key(name()));
   }
 

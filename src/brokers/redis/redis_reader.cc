@@ -13,7 +13,7 @@ using RedisClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kConnectLimit{5};
 constexpr std::chrono::seconds kAnswerLimit{
     10};  ///< a server that is there answers before, or the connection is made again
-constexpr std::chrono::seconds kLookAtEndEvery{5};
+constexpr std::chrono::seconds kEndCheckInterval{5};
 
 }  // namespace
 
@@ -24,9 +24,9 @@ Status RedisReader::connect(bool, const std::stop_token& stop) {
   return {};
 }
 
-std::string RedisReader::troubled() const {
+std::string RedisReader::trouble() const {
   // The stream may be created later, so reading waits for it; but usually its name is wrong.
-  const std::string trouble = ConnectedReader::troubled();
+  const std::string trouble = ConnectedReader::trouble();
   if (trouble.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
   return trouble.empty() ? ends_before_ : trouble;
 }
@@ -38,7 +38,7 @@ Status RedisReader::read_round(const std::vector<size_t>& wanted, const Limits& 
   FOREBAY_RETURN_IF_ERROR(check_ends(streams, stop));
   FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, stop));
   std::vector<Stream*> given = streams;
-  FOREBAY_ASSIGN(std::vector<Taken> taken, take_entries(*reply, given));
+  FOREBAY_ASSIGN(std::vector<ReadEntries> taken, take_entries(*reply, given));
   // Whether these entries follow a gap must be known before they are used.
   FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(given, stop));
   for (size_t i = 0; i < given.size(); ++i) {
@@ -56,8 +56,8 @@ Status RedisReader::read_round(const std::vector<size_t>& wanted, const Limits& 
 }
 
 Status RedisReader::check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop) {
-  if (RedisClock::now() < look_again_) return {};
-  look_again_ = RedisClock::now() + kLookAtEndEvery;
+  if (RedisClock::now() < next_end_check_) return {};
+  next_end_check_ = RedisClock::now() + kEndCheckInterval;
   std::vector<Stream*> quiet;
   for (Stream* const stream : streams) {
     if (std::exchange(stream->quiet, true)) quiet.push_back(stream);
@@ -69,13 +69,13 @@ Status RedisReader::check_ends(const std::vector<Stream*>& streams, const std::s
 }
 
 Status RedisReader::check_end(Stream& stream, const StreamInfo& info) {
-  const EndWatch::Found found = stream.end.look(info, stream.position, stream.nothing_read, RedisClock::now());
-  if (found == EndWatch::Found::kGoesOn) return {};
+  const EndWatch::EndState found = stream.end.check(info, stream.position, stream.nothing_read, RedisClock::now());
+  if (found == EndWatch::EndState::kContinues) return {};
   ends_before_ = fmt::format(
       "the stream '{}' ends at '{}', before '{}' where reading is to go on: it was made anew, or restored from an "
       "older copy",
       name_of(stream), info.last.to_string(), stream.position.to_string());
-  return found == EndWatch::Found::kMadeAnew ? not_found(ends_before_) : Status();
+  return found == EndWatch::EndState::kRecreated ? not_found(ends_before_) : Status();
 }
 
 Status RedisReader::check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop) {
@@ -139,11 +139,11 @@ Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& s
   return reply;
 }
 
-Result<std::vector<RedisReader::Taken>> RedisReader::take_entries(const RedisReply& reply,
-                                                                  std::vector<Stream*>& streams) {
+Result<std::vector<RedisReader::ReadEntries>> RedisReader::take_entries(const RedisReply& reply,
+                                                                        std::vector<Stream*>& streams) {
   FOREBAY_ASSIGN(const std::vector<StreamEntries> found, read_entries(reply));
   std::vector<Stream*> given;
-  std::vector<Taken> all;
+  std::vector<ReadEntries> all;
   uint64_t entries = 0;
   for (const StreamEntries& one : found) {
     const auto at = std::ranges::find_if(streams, [&](const Stream* s) { return name_of(*s) == one.stream; });
@@ -151,7 +151,7 @@ Result<std::vector<RedisReader::Taken>> RedisReader::take_entries(const RedisRep
       return corrupt("the server's answer to XREAD has what was not asked for");
     if (one.entries.empty()) continue;
     given.push_back(*at);
-    Taken& taken = all.emplace_back();
+    ReadEntries& taken = all.emplace_back();
     taken.records.reserve(one.entries.size());
     for (const StreamEntry& entry : one.entries) {
       Buffer payload = entry.last < entry.first ? Buffer() : reply.strings(entry.first, entry.last);

@@ -29,11 +29,11 @@ class RedisReader final : public ConnectedReader {
       : ConnectedReader(address.name, address.host.to_string()), address_(std::move(address)),
         streams_(std::move(streams)) {}
 
-  std::string troubled() const override;
+  std::string trouble() const override;
 
  private:
   using Deadline = TcpSocket::Deadline;
-  struct Taken {
+  struct ReadEntries {
     std::vector<LogRecord> records;
     std::vector<StreamId> ids;
   };
@@ -52,14 +52,14 @@ class RedisReader final : public ConnectedReader {
   Result<std::vector<StreamInfo>> ask_infos(const std::vector<Stream*>& streams, const std::stop_token& stop);
   Result<const RedisReply*> ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
                                         const std::stop_token& stop);
-  Result<std::vector<Taken>> take_entries(const RedisReply& reply, std::vector<Stream*>& streams);
+  Result<std::vector<ReadEntries>> take_entries(const RedisReply& reply, std::vector<Stream*>& streams);
   void note_gap(const Stream& stream, const TrimWatch::Missing& missing);
   const std::string& name_of(const Stream& stream) const { return address_.streams[stream.partition]; }
 
   const RedisAddress address_;
   std::vector<Stream> streams_;
   std::optional<RedisConnection> connection_;
-  Deadline look_again_{};
+  Deadline next_end_check_{};
   uint64_t entry_bytes_ = 64 << 10;  ///< estimated size of an entry
   std::string absent_, ends_before_;
 };

@@ -72,17 +72,18 @@ std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, 
   return missing;
 }
 
-EndWatch::Found EndWatch::look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now) {
+EndWatch::EndState EndWatch::check(const StreamInfo& info, StreamId position, bool nothing_read,
+                                   Clock::time_point now) {
   if (!info.exists || info.last >= position) {
     since_.reset();
-    return Found::kGoesOn;
+    return EndState::kContinues;
   }
   if (!since_) {
     since_ = now;
     end_ = info.last;
   }
-  const bool lasts = now - *since_ >= kLasts;
-  return lasts && (nothing_read || info.last != end_) ? Found::kMadeAnew : Found::kEndsBefore;
+  const bool lasts = now - *since_ >= kConfirmAfter;
+  return lasts && (nothing_read || info.last != end_) ? EndState::kRecreated : EndState::kEndsBeforePosition;
 }
 
 }  // namespace forebay

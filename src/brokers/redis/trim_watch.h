@@ -53,13 +53,13 @@ class TrimWatch {
 class EndWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kLasts{20};
+  static constexpr std::chrono::seconds kConfirmAfter{20};
 
-  enum class Found { kGoesOn, kEndsBefore, kMadeAnew };
-  /// Called with each answer. Returns kMadeAnew if the stream has ended before `position` in all
-  /// answers for kLasts, and either did so when reading began, or has grown since and still ends
-  /// before `position`.
-  Found look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now);
+  enum class EndState { kContinues, kEndsBeforePosition, kRecreated };
+  /// Called with each answer. Returns kRecreated if the stream has ended before `position` in all
+  /// answers for kConfirmAfter, and either did so when reading began, or has grown since and still
+  /// ends before `position`.
+  EndState check(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now);
 
  private:
   std::optional<Clock::time_point> since_;

@@ -52,30 +52,32 @@ TEST(TrimWatch, WhatIsGoneFromTheFirstEntryOnIsMissingForWhoHasReadIt) {
 struct WatchedEnd {
   PlainStream stream;
   EndWatch watch;
-  EndWatch::Found look(int64_t after, bool nothing_read) {
-    return watch.look(stream.info(), {7, 0}, nothing_read, EndWatch::Clock::time_point() + after * EndWatch::kLasts);
+  EndWatch::EndState check(int64_t after, bool nothing_read) {
+    return watch.check(stream.info(), {7, 0}, nothing_read,
+                       EndWatch::Clock::time_point() + after * EndWatch::kConfirmAfter);
   }
 };
 
 TEST(EndWatch, AStreamThatEndsBeforeWhatWasReadIsMadeAnewOnceThatHasLasted) {
   WatchedEnd end;
   end.stream.made = 6;  // a replica that lags
-  EXPECT_EQ(end.look(0, true), EndWatch::Found::kEndsBefore);
+  EXPECT_EQ(end.check(0, true), EndWatch::EndState::kEndsBeforePosition);
   end.stream.made = 7;
-  EXPECT_EQ(end.look(1, true), EndWatch::Found::kGoesOn);
+  EXPECT_EQ(end.check(1, true), EndWatch::EndState::kContinues);
   end.stream.made = 3;
-  EXPECT_EQ(end.look(2, true), EndWatch::Found::kEndsBefore);
-  EXPECT_EQ(end.look(3, true), EndWatch::Found::kMadeAnew);
-  EXPECT_EQ(end.watch.look({}, {7, 0}, true, EndWatch::Clock::now()), EndWatch::Found::kGoesOn) << "it may come yet";
+  EXPECT_EQ(end.check(2, true), EndWatch::EndState::kEndsBeforePosition);
+  EXPECT_EQ(end.check(3, true), EndWatch::EndState::kRecreated);
+  EXPECT_EQ(end.watch.check({}, {7, 0}, true, EndWatch::Clock::now()), EndWatch::EndState::kContinues)
+      << "it may come yet";
 }
 
 TEST(EndWatch, WhoHasReadWhatTheServerLostWaitsUntilSomethingIsAddedBeforeThat) {
   WatchedEnd end;
   end.stream.made = 3;
-  EXPECT_EQ(end.look(0, false), EndWatch::Found::kEndsBefore);
-  EXPECT_EQ(end.look(100, false), EndWatch::Found::kEndsBefore);
+  EXPECT_EQ(end.check(0, false), EndWatch::EndState::kEndsBeforePosition);
+  EXPECT_EQ(end.check(100, false), EndWatch::EndState::kEndsBeforePosition);
   end.stream.made = 4;
-  EXPECT_EQ(end.look(101, false), EndWatch::Found::kMadeAnew);
+  EXPECT_EQ(end.check(101, false), EndWatch::EndState::kRecreated);
 }
 
 TEST(TrimWatch, WhateverHappensBetweenWhatIsMissingIsCounted) {

@@ -118,7 +118,7 @@ class HttpPeers final : public Transport {
       made->direct = true;
       // There are few transfers with long responses: this halves the system calls.
       made->receive_bytes = 64 << 10;
-      if (options_.tls) made->mutual_tls = options_.tls->asking;
+      if (options_.tls) made->mutual_tls = options_.tls->client_tls;
       made->connect_timeout_ms = std::min(most, static_cast<int>(options_.connect_timeout.count()));
       made->first_byte_timeout_ms = made->stall_timeout_ms = most;
       connection_ = std::move(made);

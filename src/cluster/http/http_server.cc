@@ -246,7 +246,7 @@ class HttpServer final : public Listening {
     served_->generation = std::to_string(pass.generation);
     served_->services = std::move(services);
     if (options.tls) {
-      ssl_ctx_st* const tls = options.tls->serving.get();
+      ssl_ctx_st* const tls = options.tls->server_tls.get();
       SSL_CTX_up_ref(tls);  // Asio releases one reference
       served_->tls.emplace(tls);
     }

@@ -63,10 +63,10 @@ class PeerTlsTest : public testing::Test {
   /// Returns the error that a host with `tls` gets. The server refuses it each time and logs the
   /// reason `server_words` once.
   std::string refusal(std::shared_ptr<const JobTls> tls, const std::string& server_words) {
-    const auto asking = patient_transport(std::move(tls));
+    const auto client_tls = patient_transport(std::move(tls));
     std::string message;
     for (uint64_t i = 1; i <= 3; ++i) {
-      const auto answers = ask(*asking);
+      const auto answers = ask(*client_tls);
       EXPECT_EQ(answers.status().code(), Code::kInvalidArgument) << answers.status().to_string();
       message = answers.status().message();
       expect_refused(i, server_words);

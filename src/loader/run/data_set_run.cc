@@ -31,7 +31,7 @@ class IndexedSamples final : public RunSamples {
                  std::shared_ptr<const Selection> selection, std::shared_ptr<const IndexedItinerary> steps)
       : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
 
-  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
     const int64_t behind = steps_->schedule().next_position(step.at.position);
     std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
     steps_->order()->ids_at(step.at.epoch, step.at.position, ids);

@@ -20,12 +20,12 @@ Hash128 replay_key(const ReplaySample& sample) {
   return {static_cast<uint64_t>(sample.epoch), static_cast<uint64_t>(sample.id)};
 }
 
-void ReplayRows::hold(std::span<const ReplaySample> entered) {
+void ReplayRows::retain(std::span<const ReplaySample> entered) {
   const Lock lock(mutex_);
   for (const ReplaySample& sample : entered) ++entries_[replay_key(sample)].times;
 }
 
-void ReplayRows::let_go(std::span<const ReplaySample> left) {
+void ReplayRows::release(std::span<const ReplaySample> left) {
   std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
   const Lock lock(mutex_);
   for (const ReplaySample& sample : left) {
@@ -36,7 +36,7 @@ void ReplayRows::let_go(std::span<const ReplaySample> left) {
   }
 }
 
-void ReplayRows::hold_only(std::span<const ReplaySample> kept) {
+void ReplayRows::retain_only(std::span<const ReplaySample> kept) {
   Entries before;  // destroyed after the lock is released
   const Lock lock(mutex_);
   before.swap(entries_);

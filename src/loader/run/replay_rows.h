@@ -31,9 +31,9 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
  public:
   explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  void hold(std::span<const ReplaySample> entered) override;
-  void let_go(std::span<const ReplaySample> left) override;
-  void hold_only(std::span<const ReplaySample> kept) override;
+  void retain(std::span<const ReplaySample> entered) override;
+  void release(std::span<const ReplaySample> left) override;
+  void retain_only(std::span<const ReplaySample> kept) override;
 
   std::optional<Found> find(const EntryRef& entry) override;
   bool has(const Hash128& entry) const override;

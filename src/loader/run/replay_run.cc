@@ -135,7 +135,7 @@ Status ReplayRun::restore_given_buffer() {
   if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
   FOREBAY_ASSIGN(Rehearsal kept, restored(*before.replay));
   FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(kept)));
-  steps_->begin_with(std::move(kept));
+  steps_->resume_with(std::move(kept));
   return {};
 }
 
@@ -156,7 +156,7 @@ Result<Run::Resume> ReplayRun::load(const Checkpoint& saved) {
     FOREBAY_ASSIGN(kept, restored(*saved.replay));
   }
   return Resume([steps = steps_, kept = std::move(kept), resume = std::move(resume)] {
-    steps->begin_with(kept);
+    steps->resume_with(kept);
     resume();
   });
 }
@@ -167,7 +167,7 @@ void ReplayRun::pause() {
 }
 
 void ReplayRun::resume_at_epoch() {
-  steps_->begin_elsewhere();
+  steps_->resume();
   run_->resume_at_epoch();
 }
 

@@ -125,7 +125,7 @@ class StreamRun::Samples final : public RunSamples {
  public:
   Samples(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
 
-  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
     const auto [from, to] = numbers_of(step);
     const std::vector<int64_t> missing = run_->stream_->missing(from, to);
     std::vector<Rehearsal::Sample> samples;
@@ -137,16 +137,16 @@ class StreamRun::Samples final : public RunSamples {
     return samples;
   }
   // Retains the records however far the run gets. One of the ranks has each, in memory or on disk.
-  Status keep(const StepPlan& step, std::span<const int64_t> entered) override {
-    return run_->replay_->keep(*run_->stream_, entered, numbers_of(step).second);
+  Status retain(const StepPlan& step, std::span<const int64_t> entered) override {
+    return run_->replay_->retain(*run_->stream_, entered, numbers_of(step).second);
   }
-  void let_go(std::span<const int64_t> left) override { run_->replay_->let_go(left); }
-  void bring(std::span<const int64_t> ids) override {
-    if (run_->exchange_) run_->exchange_->bring(run_->replay_->borrow(ids));
+  void release(std::span<const int64_t> left) override { run_->replay_->release(left); }
+  void start_fetch(std::span<const int64_t> ids) override {
+    if (run_->exchange_) run_->exchange_->start_fetch(run_->replay_->pin(ids));
   }
-  void give_back(std::span<const int64_t> ids) override { run_->replay_->give_back(ids); }
-  Result<bool> here(std::span<const int64_t> ids) const override {
-    if (!run_->exchange_ || run_->replay_->here(ids)) return true;
+  void on_delivered(std::span<const int64_t> ids) override { run_->replay_->unpin(ids); }
+  Result<bool> all_available(std::span<const int64_t> ids) const override {
+    if (!run_->exchange_ || run_->replay_->all_available(ids)) return true;
     FOREBAY_RETURN_IF_ERROR(run_->exchange_->failure());
     return false;
   }
@@ -158,7 +158,7 @@ class StreamRun::Samples final : public RunSamples {
   }
   Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
     FOREBAY_RETURN_IF_ERROR(run_->replay_->restore(records));
-    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->replay_->is_kept(id); })) return {};
+    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->replay_->contains(id); })) return {};
     return invalid_argument("this state keeps records of which it does not say where they lie");
   }
   Status check_before(std::span<const int64_t> ids) const override {
@@ -211,7 +211,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
   run->repeats_ = journal != nullptr;
   if (journal) run->stream_->set_guide(std::move(journal));
-  if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_, run->terms(schedule));
+  if (run->group_) run->group_->lead_or_follow(*run->stream_, run->terms(schedule));
   FOREBAY_RETURN_IF_ERROR(run->open_replay(source.log()));
   run->source_ = source.over(run->stream_, run->replay_);
   run->steps_ = std::make_shared<StreamItinerary>(
@@ -234,9 +234,9 @@ Status StreamRun::join_job() {
                     "\"launcher\" or a folder that they share",
                     input_.rank_info.world_size));
   const auto service = std::make_shared<StreamService>();
-  FOREBAY_ASSIGN(std::shared_ptr<Job> job, open_job(options.job.peers, input_.rank_info,
-                                                    {{std::string(kStreamServiceName), service}}, options.stop));
-  if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
+                 open_job(options.job.peers, input_.rank_info, {{std::string(kStreamServiceName), service}}, options.stop));
+  if (job) group_ = std::make_shared<StreamGroup>(std::move(job), service);
   return {};
 }
 
@@ -263,9 +263,9 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
 // records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
   const bool retains = retains_records(input_.description(), options);
-  if (!decisions_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  if (!group_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
-      log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
+      log, group_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
 
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
@@ -275,15 +275,15 @@ Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
   ReplayRecordsOptions options{.memory_bytes = bytes()};
   if (retains && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, replay_disk(input_.description()));
-    if (decisions_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
+    if (group_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }
   const bool exchanges = options.disk || options.share.ranks > 1;
   replay_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
   if (!exchanges) return {};
-  if (decisions_) decisions_->lend(replay_);
+  if (group_) group_->serve_replay(replay_);
   using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
-      *replay_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+      *replay_, [ranks = group_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
         std::vector<RankItem> items;
         for (const int64_t number : numbers) items.push_back({0, static_cast<uint64_t>(number)});
         return ranks != nullptr ? ranks->ask(RankRequest::Kind::kRecords, rank, std::move(items), stop)
@@ -335,7 +335,7 @@ std::shared_ptr<RunSamples> StreamRun::samples(const SampleLabels& labels) {
   return std::make_shared<Samples>(labels, shared_from_this());
 }
 
-Status StreamRun::before_batch(const Cursor&) { return decisions_ ? decisions_->job()->check_run() : Status(); }
+Status StreamRun::before_batch(const Cursor&) { return group_ ? group_->job()->check_run() : Status(); }
 
 // A stream that starts "now" begins at the end of the log as of this call, also if it resumes from
 // a state that was saved before its first batch. If the log does not answer, its reader asks again.
@@ -347,7 +347,7 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   if (reading_) reading_->on_arrival(arrived);
   stream_->on_arrival(arrived);
   StreamPlace from = beginning_;
-  const bool decides = !repeats_ && (!decisions_ || input_.rank_info.rank == 0);
+  const bool decides = !repeats_ && (!group_ || input_.rank_info.rank == 0);
   if (stream_->options().from_now && decides) {
     Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
     from.begun = ends.ok();
@@ -355,7 +355,7 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   }
   resume_at({}, std::move(from));
   // A state that is made before the first batch is the same on all ranks.
-  if (stream_->options().from_now && decisions_ && !decides &&
+  if (stream_->options().from_now && group_ && !decides &&
       !stream_->await_beginning(kBeginningPatience, closing_.get_token()))
     log_warning(
         "rank 0 has not said where the stream begins: a state of this rank that is made before the first batch goes "
@@ -402,30 +402,30 @@ void StreamRun::resume_at(const Cursor& at, StreamPlace place) {
   // Records that are being read now belong to the old place, and must not be reported for the new
   // one.
   if (reading_) stream_->stop();
-  if (decisions_) decisions_->begin_anew();
-  if (reading_) reading_->begin_anew();
-  if (exchange_) exchange_->begin_anew();
+  if (group_) group_->begin_run();
+  if (reading_) reading_->begin_run();
+  if (exchange_) exchange_->begin_run();
   replay_->begin(number);
   stream_->seek(std::move(place));
-  steps_->stand(at, number);
+  steps_->set_anchor(at, number);
 }
 
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
   // Only rank 0 decides, and so knows all decisions.
-  if (decisions_ && input_.rank_info.rank != 0) return {};
+  if (group_ && input_.rank_info.rank != 0) return {};
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
-  // The path may be that of the current journal: nothing may be written while it is reopened.
-  const int64_t out = stream_->set_witness(nullptr, 0);
+  // The path may be that of the current journal: nothing may be written while it is opened anew.
+  const int64_t out = stream_->set_observer(nullptr, 0);
   if (before) (void)before->flush();
   Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
       path, header_of(stream_->log(), stream_->options(), stream_->place(number)), stream_->log().partitions());
   if (!opened.ok()) {
-    if (before) stream_->set_witness(before, out);
+    if (before) stream_->set_observer(before, out);
     return opened.status();
   }
-  stream_->set_witness(*opened, number);
+  stream_->set_observer(*opened, number);
   const Lock lock(journal_mutex_);
   journal_ = std::move(*opened);
   return {};
@@ -438,7 +438,7 @@ std::shared_ptr<JournalWriter> StreamRun::journal() const {
 
 // The next records belong to another place.
 void StreamRun::end_journal() {
-  stream_->set_witness(nullptr, 0);
+  stream_->set_observer(nullptr, 0);
   std::shared_ptr<JournalWriter> ended;
   {
     const Lock lock(journal_mutex_);
@@ -457,13 +457,13 @@ void StreamRun::add_to(Ledger& ledger) const {
   out.bytes = stats.bytes + replay_->bytes()->bytes();
   if (exchange_) {
     const RecordExchange::Stats replayed = exchange_->stats();
-    out.old_lent = replayed.lent;
+    out.old_lent = replayed.received;
     out.old_reread = replayed.reread;
     out.old_lost = replayed.lost;
   }
   if (reading_) {
     const RecordExchange::Stats rows = reading_->stats();
-    out.from_ranks = rows.lent;
+    out.from_ranks = rows.received;
     out.reread = rows.reread;
     out.bytes += reading_->bytes()->bytes();
   }
@@ -479,7 +479,7 @@ Status StreamRun::flush_journal() const {
 }
 
 void StreamRun::release() {
-  if (decisions_) decisions_->job()->close();
+  if (group_) group_->job()->close();
   stream_->drop_records();  // no step needs them any more
 }
 
@@ -488,7 +488,7 @@ void StreamRun::stop() {
   if (exchange_) exchange_->close();
   if (reading_) reading_->close();
   // Before the stream, so that calls that wait for rank 0 return.
-  if (decisions_) decisions_->close();
+  if (group_) group_->close();
   if (!stream_) return;  // opening it failed
   stream_->stop();
   (void)flush_journal();

@@ -8,8 +8,8 @@
 #include "loader/run/run.h"
 #include "stream/journal.h"
 #include "stream/ranks/assigned_reading.h"
-#include "stream/ranks/decisions.h"
 #include "stream/ranks/record_exchange.h"
+#include "stream/ranks/stream_group.h"
 #include "stream/replay_records.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
@@ -87,7 +87,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
 
   mutable Mutex journal_mutex_;  // any thread may call close()
   std::shared_ptr<JournalWriter> journal_ FOREBAY_GUARDED_BY(journal_mutex_);
-  std::shared_ptr<Decisions> decisions_;      // null: one rank, or ranks that repeat a journal
+  std::shared_ptr<StreamGroup> group_;        // null: one rank, or ranks that repeat a journal
   std::shared_ptr<AssignedReading> reading_;  // null: this rank reads all records itself
   std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory
 };

@@ -31,7 +31,7 @@ class FilesReader final : public FolderReader {
       : FolderReader(std::move(pattern), std::move(after), clock) {}
 
  private:
-  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override {
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(std::max<size_t>(limits.records, 1), stop));
     for (FollowedFolder::Found& one : found)

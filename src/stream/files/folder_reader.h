@@ -15,7 +15,7 @@ class FolderReader : public PollingReader {
   FolderReader(FilePattern pattern, FolderPlace after, StreamClock& clock)
       : PollingReader(clock), folder_(std::move(pattern), std::move(after), clock) {}
 
-  Time next_look(size_t) override { return std::max(folder_.looks_at(), clock_.now() + std::chrono::milliseconds(1)); }
+  Time next_poll(size_t) override { return std::max(folder_.next_scan(), clock_.now() + std::chrono::milliseconds(1)); }
 
   FollowedFolder folder_;
 };

@@ -50,7 +50,7 @@ Result<FolderPlace> last_settled(const FilePattern& pattern, const StreamClock& 
 }
 
 Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, const std::stop_token& stop) {
-  if (waiting_.empty() && clock_.now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
+  if (waiting_.empty() && clock_.now() >= next_scan_) FOREBAY_RETURN_IF_ERROR(scan_folder(stop));
   std::vector<Found> found;
   while (!waiting_.empty() && found.size() < most) {
     Found one = std::move(waiting_.back());
@@ -64,10 +64,10 @@ Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, con
   return found;
 }
 
-Status FollowedFolder::look(const std::stop_token& stop) {
+Status FollowedFolder::scan_folder(const std::stop_token& stop) {
   const Time begin = clock_.now();
   const int64_t until = settled_until(begin, clock_.wall_ns());
-  int64_t latest = latest_.empty() ? -1 : latest_.back().second;
+  int64_t latest = scans_.empty() ? -1 : scans_.back().latest_change_ns;
   Status too_long;
   FOREBAY_RETURN_IF_ERROR(pattern_.scan(stop, [&](SeenFile&& file) {
     if (is_unfinished_name(file.path)) return;
@@ -84,12 +84,12 @@ Status FollowedFolder::look(const std::stop_token& stop) {
   const Time end = clock_.now();
   // A scan that found nothing newer adds no information, so it is left out and the list stays
   // short.
-  if (latest_.empty() || latest > latest_.back().second) latest_.emplace_back(end, latest);
+  if (scans_.empty() || latest > scans_.back().latest_change_ns) scans_.push_back({end, latest});
   std::ranges::sort(waiting_, [](const Found& a, const Found& b) { return b.place < a.place; });
   const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
   waiting_.erase(twice.begin(), twice.end());
   // After a scan of a large folder, which takes long, the pause is ten times as long.
-  look_at_ = end + std::max<Time::duration>(kLookEvery, (end - begin) * kShareOfLooking);
+  next_scan_ = end + std::max<Time::duration>(kLookEvery, (end - begin) * kShareOfLooking);
   return {};
 }
 
@@ -105,14 +105,14 @@ int64_t FollowedFolder::settled_until(Time begin, int64_t now_ns) {
   // A change that an earlier scan saw was made before this scan began, by the file system's own
   // clock, and changes after the beginning are later. Since kSettle lies in between, times cannot
   // be equal.
-  while (!latest_.empty() && latest_.front().first + kSettle <= begin) {
-    latest_settled_ = latest_.front().second;
-    if (latest_.size() == 1) break;
-    latest_.pop_front();
+  while (!scans_.empty() && scans_.front().end + kSettle <= begin) {
+    settled_until_ = scans_.front().latest_change_ns;
+    if (scans_.size() == 1) break;
+    scans_.pop_front();
   }
   // Changes of the far past need no second scan. Changes of the last second have not settled in any
   // case.
-  return std::min(std::max(latest_settled_, now_ns - ns_of(kLongAgo)), now_ns - ns_of(kSettle));
+  return std::min(std::max(settled_until_, now_ns - ns_of(kLongAgo)), now_ns - ns_of(kSettle));
 }
 
 }  // namespace forebay

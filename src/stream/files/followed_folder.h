@@ -60,10 +60,10 @@ class FollowedFolder {
   /// Whether next() has more files without a scan.
   bool has_waiting() const { return !waiting_.empty(); }
   /// The earliest time of the next scan.
-  Time looks_at() const { return look_at_; }
+  Time next_scan() const { return next_scan_; }
 
  private:
-  Status look(const std::stop_token& stop);
+  Status scan_folder(const std::stop_token& stop);
   /// Returns the time, of the file system's clock, up to which all changes were made before a scan
   /// that begins at `begin`. That scan has seen all of their files.
   int64_t settled_until(Time begin, int64_t now_ns);
@@ -74,10 +74,13 @@ class FollowedFolder {
   FolderPlace after_;  ///< place of the last file that was returned
   /// Settled files, the next one last. During a scan it is a heap with the latest file on top.
   std::vector<Found> waiting_;
-  Time look_at_{};
-  /// End of a scan, and the latest change that was seen until then.
-  std::deque<std::pair<Time, int64_t>> latest_;
-  int64_t latest_settled_ = -1;
+  Time next_scan_{};
+  struct Scan {
+    Time end;
+    int64_t latest_change_ns = -1;  ///< of all files that this scan or an earlier one has seen
+  };
+  std::deque<Scan> scans_;      ///< that saw a later change than the scan before, oldest first
+  int64_t settled_until_ = -1;  ///< latest change that a scan saw at least kSettle ago
 };
 
 }  // namespace forebay

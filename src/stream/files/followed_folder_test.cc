@@ -67,22 +67,22 @@ TEST_F(FollowedFolderTest, gives_at_most_as_many_as_are_wanted_and_the_rest_with
   settle();
   EXPECT_EQ(next(folder, 2), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(folder.has_waiting());
-  const auto looks_at = folder.looks_at();
+  const auto next_scan = folder.next_scan();
   EXPECT_EQ(next(folder, 2), std::vector<std::string>{"c"});
   EXPECT_FALSE(folder.has_waiting());
-  EXPECT_EQ(folder.looks_at(), looks_at);
+  EXPECT_EQ(folder.next_scan(), next_scan);
 }
 
 TEST_F(FollowedFolderTest, scans_no_more_often_than_ten_times_a_second) {
   FollowedFolder folder = followed();
   EXPECT_TRUE(next(folder).empty());
-  const auto first = folder.looks_at();
+  const auto first = folder.next_scan();
   EXPECT_GE(first - clock_.now(), 100ms);
   EXPECT_TRUE(next(folder).empty());
-  EXPECT_EQ(folder.looks_at(), first) << "no scan before that time";
+  EXPECT_EQ(folder.next_scan(), first) << "no scan before that time";
   clock_.advance(100ms);
   EXPECT_TRUE(next(folder).empty());
-  EXPECT_GT(folder.looks_at(), first);
+  EXPECT_GT(folder.next_scan(), first);
 }
 
 TEST_F(FollowedFolderTest, begins_behind_a_place) {

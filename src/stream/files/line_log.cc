@@ -22,7 +22,7 @@ class LinesReader final : public PollingReader {
   LinesReader(std::vector<GrowingFile> files, StreamClock& clock) : PollingReader(clock), files_(std::move(files)) {}
 
  private:
-  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token&,
+  Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token&,
               std::vector<LogRecord>& records) override {
     FOREBAY_ASSIGN(const std::vector<GrowingFile*> files, find_wanted(wanted, files_));
     const uint64_t share = std::max<uint64_t>(limits.bytes / wanted.size(), 1);
@@ -30,7 +30,7 @@ class LinesReader final : public PollingReader {
       FOREBAY_RETURN_IF_ERROR(file->read(std::max<size_t>(limits.records, 1), share, records));
     return {};
   }
-  Time next_look(size_t wanted) override { return clock_.now() + look_every(wanted); }
+  Time next_poll(size_t wanted) override { return clock_.now() + look_every(wanted); }
 
   std::vector<GrowingFile> files_;
 };

@@ -15,15 +15,15 @@ namespace forebay {
 namespace {
 
 // The pause between requests for notes doubles each time.
-constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
+constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
 // A rank that does not answer for so long is given up: its partitions are read here.
-constexpr std::chrono::seconds kNotesPatience{2};
+constexpr std::chrono::seconds kOwnerPatience{2};
 // Each follower takes a thread, so their number does not grow with the ranks.
 constexpr size_t kMostFollowers = 4;
 // Partitions of one request (kMostRankItems); a topic may have thousands.
-constexpr size_t kMostAskedFor = 512;
+constexpr size_t kMostPartitionsRequested = 512;
 // If one reader follows more ranks than this, the longest pause grows with their number.
-constexpr size_t kAskedOften = 4;
+constexpr size_t kRanksOfShortPause = 4;
 
 // Reads partitions of this rank, and adds their records to the shelf for the other ranks.
 class SharingReader final : public LogReader {
@@ -42,7 +42,7 @@ class SharingReader final : public LogReader {
     return records;
   }
   std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
-  std::string troubled() const override { return reader_->troubled(); }
+  std::string trouble() const override { return reader_->trouble(); }
   int64_t reconnects() const override { return reader_->reconnects(); }
   uint64_t held_bytes() const override { return reader_->held_bytes(); }
   bool ended() const override { return reader_->ended(); }
@@ -69,9 +69,9 @@ class FollowingReader final : public PollingReader {
     }
   }
 
-  std::string troubled() const override {
+  std::string trouble() const override {
     for (const Owner& owner : owners_) {
-      if (owner.direct && !owner.direct->troubled().empty()) return owner.direct->troubled();
+      if (owner.direct && !owner.direct->trouble().empty()) return owner.direct->trouble();
       if (!owner.trouble.empty())
         return fmt::format("rank {}, which reads '{}': {}", owner.rank,
                            log_->partitions()[owner.partitions.front().partition], owner.trouble);
@@ -103,30 +103,31 @@ class FollowingReader final : public PollingReader {
     std::unique_ptr<LogReader> direct = {};  // set once the rank is given up
   };
 
-  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override {
-    for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_of(owner, wanted, limits, stop, records));
-    if (!records.empty() || !gaps_.empty()) rest_ = kNotesSoon;
+    for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_owner(owner, wanted, limits, stop, records));
+    if (!records.empty() || !gaps_.empty()) pause_ = kShortestPause;
     return {};
   }
 
-  Time next_look(size_t) override {
-    const auto longest = kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften));
-    return clock_.now() + std::exchange(rest_, std::min(2 * rest_, longest));
+  Time next_poll(size_t) override {
+    const auto longest = kLongestPause * static_cast<int>(std::max<size_t>(1, owners_.size() / kRanksOfShortPause));
+    return clock_.now() + std::exchange(pause_, std::min(2 * pause_, longest));
   }
 
-  Status read_of(Owner& owner, const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
-                 std::vector<LogRecord>& records) {
+  Status read_owner(Owner& owner, const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+                    std::vector<LogRecord>& records) {
     std::vector<Followed*> asked;
     for (Followed& followed : owner.partitions)
       if (std::find(wanted.begin(), wanted.end(), followed.partition) != wanted.end()) asked.push_back(&followed);
     if (asked.empty() || stop.stop_requested()) return {};
     if (owner.direct) return read_direct(owner, asked, limits, stop, records);
     Status taken;
-    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostAskedFor)
-      taken = ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostAskedFor, asked.size() - at)), stop,
-                            records);
-    return stop.stop_requested() ? Status() : note_health(owner, taken);
+    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostPartitionsRequested)
+      taken =
+          ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostPartitionsRequested, asked.size() - at)),
+                        stop, records);
+    return stop.stop_requested() ? Status() : note_answer(owner, taken);
   }
 
   Status ask_for_notes(int rank, std::span<Followed* const> asked, const std::stop_token& stop,
@@ -135,15 +136,15 @@ class FollowingReader final : public PollingReader {
     for (const Followed* const followed : asked) notes.push_back({followed->partition, followed->notes});
     FOREBAY_ASSIGN(const std::vector<ResponseItem> answers, ask_(rank, std::move(notes), stop));
     for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i) {
-      if (answers[i].state == ResponseItem::State::kAbsent) return forgotten();
+      if (answers[i].state == ResponseItem::State::kAbsent) return notes_dropped();
       if (answers[i].state == ResponseItem::State::kHere)
         FOREBAY_RETURN_IF_ERROR(take_notes(answers[i].body, *asked[i], records));
     }
     return {};
   }
 
-  // The other rank has not waited for this one.
-  static Status forgotten() { return not_found("it has forgotten what it has read since this rank last asked"); }
+  // The other rank has dropped notes that this rank has not fetched.
+  static Status notes_dropped() { return not_found("it has forgotten what it has read since this rank last asked"); }
 
   Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
     FOREBAY_ASSIGN(const std::vector<RecordNote> notes, parse_notes(body.span()));
@@ -158,7 +159,7 @@ class FollowingReader final : public PollingReader {
       LogRecord record;
       record.partition = followed.partition;
       record.offset = note.offset;
-      record.away = true;
+      record.remote = true;
       records.push_back(std::move(record));
       followed.last = note.offset;
     }
@@ -172,7 +173,7 @@ class FollowingReader final : public PollingReader {
 
   // A rank that has stopped training, or is gone, sends no notes. Its partitions are then read
   // here.
-  Status note_health(Owner& owner, const Status& answered) {
+  Status note_answer(Owner& owner, const Status& answered) {
     if (answered.ok()) {
       owner.trouble.clear();
       return {};
@@ -180,7 +181,7 @@ class FollowingReader final : public PollingReader {
     const Time now = clock_.now();
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
-    if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
+    if (answered.code() != Code::kNotFound && now - owner.since < kOwnerPatience) return {};
     if (!(*warned_)[static_cast<size_t>(owner.rank)].exchange(true))
       log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
                               owner.rank, owner.trouble));
@@ -196,7 +197,7 @@ class FollowingReader final : public PollingReader {
     std::vector<size_t> partitions;
     for (const Followed* const followed : asked) partitions.push_back(followed->partition);
     // The same thread follows other ranks, which must not wait.
-    if (owners_.size() > 1) limits.wait = std::min(limits.wait, kNotesLater);
+    if (owners_.size() > 1) limits.wait = std::min(limits.wait, kLongestPause);
     FOREBAY_ASSIGN(std::vector<LogRecord> read, owner.direct->read(partitions, limits, stop));
     const std::vector<LogGap> gaps = owner.direct->take_gaps();
     gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
@@ -208,7 +209,7 @@ class FollowingReader final : public PollingReader {
   const AssignedLog::Ask ask_;
   const std::shared_ptr<AssignedLog::Warned> warned_;
   std::vector<Owner> owners_;
-  std::chrono::milliseconds rest_ = kNotesSoon;
+  std::chrono::milliseconds pause_ = kShortestPause;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace forebay {
 
 /// A log that the ranks of a job read together. One rank reads each partition and sends notes of
-/// its records to the others, whose readers return them without payload (LogRecord::away). A broker
+/// its records to the others, whose readers return them without payload (LogRecord::remote). A broker
 /// thus sends every record once. If the rank that reads a partition is gone, does not answer, or
 /// has dropped notes that this rank has not fetched, this rank reads the partition itself, after
 /// the last record that it knows.

@@ -10,25 +10,25 @@
 
 namespace forebay {
 
-AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks,
+AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> group,
                                  RecordShelf::Limits limits)
-    : log_(std::move(log)), ranks_(std::move(ranks)),
-      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), limits)),
+    : log_(std::move(log)), group_(std::move(group)),
+      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), group_->rank(), group_->ranks(), limits)),
       shared_log_(std::make_shared<AssignedLog>(
-          log_, ranks_->rank(), ranks_->ranks(), shelf_,
-          // A plain pointer suffices: the readers end before Decisions is closed.
-          [ranks = ranks_.get()](int rank, std::vector<RankItem> wanted, const std::stop_token& stop) {
-            return ranks->ask(RankRequest::Kind::kNotes, rank, std::move(wanted), stop);
+          log_, group_->rank(), group_->ranks(), shelf_,
+          // A plain pointer suffices: the readers end before StreamGroup is closed.
+          [group = group_.get()](int rank, std::vector<RankItem> wanted, const std::stop_token& stop) {
+            return group->ask(RankRequest::Kind::kNotes, rank, std::move(wanted), stop);
           })) {}
 
 void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_ = std::move(stream);
-  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->released(record); });
+  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->on_release(record); });
   exchange_ = std::make_unique<RecordExchange>(
       *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks_->ask(RankRequest::Kind::kRows, rank, rows_of(numbers), stop);
+        return group_->ask(RankRequest::Kind::kRows, rank, row_items(numbers), stop);
       });
-  ranks_->share(shelf_, log_->partitions().size());
+  group_->serve_shelf(shelf_, log_->partitions().size());
 }
 
 void AssignedReading::on_arrival(std::function<void()> arrived) {
@@ -38,56 +38,56 @@ void AssignedReading::on_arrival(std::function<void()> arrived) {
   });
 }
 
-void AssignedReading::bring(std::span<const int64_t> numbers) {
+void AssignedReading::start_fetch(std::span<const int64_t> numbers) {
   std::vector<int64_t> remote;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
     if (!record) continue;
-    if (record->away) {
+    if (record->remote) {
       remote.push_back(number);
     } else {
-      shelf_->taken(*record);
+      shelf_->remove(*record);
     }
   }
-  exchange_->bring(remote);
+  exchange_->start_fetch(remote);
 }
 
-bool AssignedReading::here(std::span<const int64_t> numbers) const {
+bool AssignedReading::all_available(std::span<const int64_t> numbers) const {
   return std::ranges::all_of(numbers, [&](int64_t number) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
-    return !record || !record->away;
+    return !record || !record->remote;
   });
 }
 
 int AssignedReading::owner(int64_t number) const {
   const std::shared_ptr<const LogRecord> record = stream_->record(number);
-  // A record that was delivered need not be brought.
-  return record ? AssignedLog::reader_of(record->partition, ranks_->ranks()) : own_rank();
+  // A record that was delivered need not be fetched.
+  return record ? AssignedLog::reader_of(record->partition, group_->ranks()) : own_rank();
 }
 
-Status AssignedReading::lend(int64_t number, const Buffer& bytes) {
-  const std::shared_ptr<const LogRecord> place = stream_->record(number);
-  if (!place) return {};
-  FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, place->partition));
-  if (record.offset != place->offset)
-    return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", place->offset, log_->name())};
-  // alone() is not needed: all records of an answer are this rank's, and are released at about the
-  // same time.
+Status AssignedReading::receive(int64_t number, const Buffer& bytes) {
+  const std::shared_ptr<const LogRecord> remote = stream_->record(number);
+  if (!remote) return {};
+  FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, remote->partition));
+  if (record.offset != remote->offset)
+    return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", remote->offset, log_->name())};
+  // deep_copy() is not needed: all records of an answer are this rank's, and are released at about
+  // the same time.
   stream_->fill(number, std::move(record));
   return {};
 }
 
-Status AssignedReading::read_again(int64_t number, const std::stop_token& stop) {
-  const std::shared_ptr<const LogRecord> away = stream_->record(number);
-  if (!away) return {};
-  const RecordPlace place{away->partition, away->offset, stream_->before(number)};
+Status AssignedReading::read_from_log(int64_t number, const std::stop_token& stop) {
+  const std::shared_ptr<const LogRecord> remote = stream_->record(number);
+  if (!remote) return {};
+  const RecordPlace place{remote->partition, remote->offset, stream_->offset_before(number)};
   FOREBAY_ASSIGN(const std::shared_ptr<const LogRecord> record, read_record(*log_, place, stop));
   stream_->fill(number, *record);
   return {};
 }
 
-// The names of these records in requests to other ranks.
-std::vector<RankItem> AssignedReading::rows_of(std::span<const int64_t> numbers) const {
+// The items by which these records are requested from other ranks.
+std::vector<RankItem> AssignedReading::row_items(std::span<const int64_t> numbers) const {
   std::vector<RankItem> rows;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);

@@ -8,27 +8,27 @@
 
 #include "stream/awaited_records.h"
 #include "stream/ranks/assigned_log.h"
-#include "stream/ranks/decisions.h"
 #include "stream/ranks/record_exchange.h"
 #include "stream/ranks/record_shelf.h"
+#include "stream/ranks/stream_group.h"
 #include "stream/step_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
 
-/// The part of this rank in reading one log together with the other ranks of a job. One rank reads
-/// each partition and sends notes of its records to the others. The payload of a record goes only
-/// to the rank that has the record in a batch. A rank reads from the log itself what it does not
-/// get from another rank.
+/// Lets the ranks of a job read one log together, so that a broker sends every record once. One
+/// rank reads each partition and sends notes of its records to the others. The payload of a record
+/// goes only to the rank that has the record in a batch. A rank reads a record from the log itself
+/// if it does not get the record from another rank.
 ///
-/// Owned by a StreamRun, which attaches the stream before it starts and closes this at its end. The
-/// steps of the run call the methods of StepRecords. The records of this rank's batches that
-/// another rank reads are remote in the stream (LogRecord::away) until a thread of RecordExchange
-/// brings them, which calls the methods of AwaitedRecords.
+/// Owned by a StreamRun, which attaches the stream before the stream starts, and calls close() at
+/// the end. A StreamItinerary calls the methods of StepRecords. The records of this rank's batches
+/// that another rank reads are remote in the stream (LogRecord::remote) until the thread of
+/// RecordExchange, which calls the methods of AwaitedRecords, has fetched them.
 class AssignedReading final : public StepRecords, public AwaitedRecords {
  public:
   /// `limits`: bytes of records and notes that wait for slower ranks.
-  AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits);
+  AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> group, RecordShelf::Limits limits);
   ~AssignedReading() override { close(); }
 
   /// The log that the stream reads instead of the original one.
@@ -36,35 +36,36 @@ class AssignedReading final : public StepRecords, public AwaitedRecords {
   /// Sets the stream that reads log(). Call it before the stream seeks.
   void attach(std::shared_ptr<Stream> stream);
   /// Sets the function that is called when records have arrived. Call it before the first
-  /// bring().
+  /// start_fetch().
   void on_arrival(std::function<void()> arrived);
 
-  /// Records of a step that this rank itself has read leave the shelf, since no other rank will
-  /// request them.
-  void bring(std::span<const int64_t> numbers) override;
-  bool here(std::span<const int64_t> numbers) const override;
+  /// Begins to fetch the remote ones of these records. The others leave the shelf, since no other
+  /// rank will request them.
+  void start_fetch(std::span<const int64_t> numbers) override;
+  bool all_available(std::span<const int64_t> numbers) const override;
   std::string awaited() const override { return exchange_->awaited(); }
 
   int owner(int64_t number) const override;
-  int own_rank() const override { return ranks_->rank(); }
-  Status lend(int64_t number, const Buffer& bytes) override;
+  int own_rank() const override { return group_->rank(); }
+  Status receive(int64_t number, const Buffer& bytes) override;
   /// Does nothing: no remote record is on this rank's disk.
-  Status read_here(int64_t /*number*/) override { return {}; }
-  Status read_again(int64_t number, const std::stop_token& stop) override;
-  bool replacement(int64_t /*number*/) override { return false; }
+  Status read_from_disk(int64_t /*number*/) override { return {}; }
+  Status read_from_log(int64_t number, const std::stop_token& stop) override;
+  bool replace(int64_t /*number*/) override { return false; }
 
-  /// Begins another run. Call it after Decisions::begin_anew() and before the stream seeks.
-  void begin_anew() { exchange_->begin_anew(); }
+  /// Begins another run. Call it after StreamGroup::begin_run() and before the stream seeks.
+  void begin_run() { exchange_->begin_run(); }
+  /// Ends the thread of the exchange.
   void close();
 
   std::shared_ptr<ReclaimableMemory> bytes() const { return shelf_->bytes(); }
   RecordExchange::Stats stats() const { return exchange_->stats(); }
 
  private:
-  std::vector<RankItem> rows_of(std::span<const int64_t> numbers) const;
+  std::vector<RankItem> row_items(std::span<const int64_t> numbers) const;
 
   const std::shared_ptr<const RecordLog> log_;
-  const std::shared_ptr<Decisions> ranks_;
+  const std::shared_ptr<StreamGroup> group_;
   const std::shared_ptr<RecordShelf> shelf_;
   const std::shared_ptr<const RecordLog> shared_log_;
   std::shared_ptr<Stream> stream_;

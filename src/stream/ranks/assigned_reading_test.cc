@@ -21,7 +21,7 @@ constexpr int64_t kRecords = 240;  // of each of four partitions
 
 // A rank of a job: what StreamRun makes.
 struct ReadingRank {
-  ReadingRank(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits,
+  ReadingRank(std::shared_ptr<const RecordLog> log, std::shared_ptr<StreamGroup> ranks, RecordShelf::Limits limits,
               const StreamOptions& options)
       : decisions(std::move(ranks)), reading(std::make_shared<AssignedReading>(log, decisions, limits)),
         stream(std::make_shared<AwaitedStream>(reading->log(), options)),
@@ -34,19 +34,19 @@ struct ReadingRank {
   }
   void go(StreamPlace place) {
     stream->stop();
-    decisions->begin_anew();
-    reading->begin_anew();
-    itinerary.stand({}, place.number);
+    decisions->begin_run();
+    reading->begin_run();
+    itinerary.set_anchor({}, place.number);
     stream->seek(std::move(place));
   }
   void close() {
     reading->close();
-    decisions->begin_anew();  // so that rank 0 waits for nobody to ask for its last decisions
+    decisions->begin_run();  // so that rank 0 waits for nobody to ask for its last decisions
     decisions->close();
     stream->stop();
   }
 
-  const std::shared_ptr<Decisions> decisions;
+  const std::shared_ptr<StreamGroup> decisions;
   const std::shared_ptr<AssignedReading> reading;
   const std::shared_ptr<AwaitedStream> stream;
   StreamItinerary itinerary;
@@ -124,9 +124,9 @@ TEST_F(AssignedReadingTest, each_record_is_read_once_by_all_ranks_together) {
   EXPECT_EQ(sorted(steps(0, kSteps)), all_keys());
   for (size_t p = 0; p < 4; ++p) EXPECT_EQ(log_->reads(p), kRecords) << "partition " << p;
   EXPECT_EQ(reread(), 0);
-  int64_t lent = 0;
-  for (const auto& rank : ranks_) lent += rank->reading->stats().lent;
-  EXPECT_GT(lent, kRecords) << "of three records two belong to another rank than the one that reads them";
+  int64_t received = 0;
+  for (const auto& rank : ranks_) received += rank->reading->stats().received;
+  EXPECT_GT(received, kRecords) << "of three records two belong to another rank than the one that reads them";
 }
 
 TEST_F(AssignedReadingTest, steps_lie_across_windows) {
@@ -247,7 +247,7 @@ TEST_F(AssignedReadingTest, a_run_that_goes_elsewhere_is_told_nothing_of_the_one
   (void)steps(6, 9);
   EXPECT_EQ(places[0], places[1]);
   for (int rank = 0; rank < kWorld; ++rank) ranks_[static_cast<size_t>(rank)]->go(places[0]);
-  for (const auto& rank : ranks_) rank->itinerary.stand({0, 6 * kGlobal, 6}, 6 * kGlobal);
+  for (const auto& rank : ranks_) rank->itinerary.set_anchor({0, 6 * kGlobal, 6}, 6 * kGlobal);
   std::vector<std::string> all = steps(6, kSteps);
   all.insert(all.end(), before.begin(), before.end());
   EXPECT_EQ(sorted(all), all_keys());

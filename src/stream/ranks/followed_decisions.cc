@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kMostReceived = 1024;  // decisions that were received ahead of need
 // Pauses between requests for a decision that is not made yet.
-constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
+constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
 constexpr std::chrono::seconds kSignOfLife{
     10};  // interval at which a rank that needs nothing reports to rank 0 that it is alive
 
-bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
+bool are_offsets_of(const RecordLog& log, const std::vector<std::string>& offsets) {
   return std::ranges::all_of(offsets,
                              [&](const std::string& one) { return one.empty() || log.check_offset(one).ok(); });
 }
@@ -24,7 +24,7 @@ bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
 
 FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock)
     : job_(std::move(job)), clock_(clock), stream_(stream),
-      thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+      thread_([this](std::stop_token stop) { request_decisions(std::move(stop)); }) {}
 
 void FollowedDecisions::stop() {
   thread_.request_stop();
@@ -32,7 +32,7 @@ void FollowedDecisions::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void FollowedDecisions::begin_anew(uint64_t run) {
+void FollowedDecisions::begin_run(uint64_t run) {
   const Lock lock(mutex_);
   run_ = run;
   asks_beginning_ = false;
@@ -42,7 +42,7 @@ void FollowedDecisions::begin_anew(uint64_t run) {
   ended_ = false;
   failure_ = {};
   trouble_.clear();
-  elsewhere_since_.reset();
+  other_run_since_.reset();
 }
 
 Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
@@ -52,15 +52,15 @@ Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
   changed_.notify_all();
   if (!received_.empty() && received_.front().first == first) {
     const auto& [number, decision] = received_.front();
-    return decision ? Answer{Says::kThis, *decision} : Answer{Says::kEnd, {}};
+    return decision ? Answer{Kind::kDecision, *decision} : Answer{Kind::kEnd, {}};
   }
-  // This happens after begin_anew(), and if a state's own decision ends past the requested record.
+  // This happens after begin_run(), and if a state's own decision ends past the requested record.
   if (next_ != first) {
     received_.clear();
     ended_ = false;
     next_ = first;
   }
-  return Answer{Says::kLater, {}};
+  return Answer{Kind::kNotYet, {}};
 }
 
 std::optional<std::vector<std::string>> FollowedDecisions::beginning() {
@@ -81,13 +81,13 @@ bool FollowedDecisions::wants_more() const {
 
 // Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
 // rank 0 that has finished and left.
-void FollowedDecisions::ask_on(std::stop_token stop) {
+void FollowedDecisions::request_decisions(std::stop_token stop) {
   Lock lock(mutex_);
-  auto rest = kShortestRest;
+  auto pause = kShortestPause;
   while (!stop.stop_requested()) {
     const bool wants =
         changed_.wait_for(lock, stop, kSignOfLife, [&]() FOREBAY_REQUIRES(mutex_) { return wants_more(); });
-    if (stop.stop_requested() || (!wants && has_all())) continue;
+    if (stop.stop_requested() || (!wants && needs_nothing())) continue;
     const bool checks = wants && !same_run_;
     const RankRequest asked = wants ? request() : RankRequest{Asks::kSignOfLife, job_->rank(), run_};
     lock.unlock();
@@ -96,18 +96,18 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
     lock.lock();
     if (stop.stop_requested()) return;
     if (!wants) continue;  // while nothing is needed rank 0 may be silent
-    // begin_anew() or at() was called in the meantime: the answer is for another run or record.
+    // begin_run() or at() was called in the meantime: the answer is for another run or record.
     if (!is_current(asked)) continue;
-    const bool news = checks ? check_run(same) : take(asked, response);
+    const bool news = checks ? check_run(same) : apply_response(asked, response);
     if (news) {
-      rest = kShortestRest;
+      pause = kShortestPause;
       lock.unlock();
       // look_again() calls at(), which takes this lock while the stream holds its own.
       stream_.look_again();
       lock.lock();
     } else {
-      changed_.wait_for(lock, stop, rest, [] { return false; });
-      rest = std::min(2 * rest, kLongestRest);
+      changed_.wait_for(lock, stop, pause, [] { return false; });
+      pause = std::min(2 * pause, kLongestPause);
     }
   }
 }
@@ -145,7 +145,7 @@ bool FollowedDecisions::note_heard(const Status& answered) {
 
 // Rank 0 is in another run of the loader. Ranks may load a state one after the other, so this is an
 // error only if it lasts.
-void FollowedDecisions::note_elsewhere(uint64_t run) {
+void FollowedDecisions::note_other_run(uint64_t run) {
   // Every rank counts the run that begins when its loader opens, before any state is loaded.
   const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };
   trouble_ = fmt::format(
@@ -153,8 +153,8 @@ void FollowedDecisions::note_elsewhere(uint64_t run) {
       "again where one is",
       loads(run), job_->rank(), loads(run_));
   const auto now = clock_.now();
-  if (!elsewhere_since_) elsewhere_since_ = now;
-  if (now - *elsewhere_since_ > kLongestSilence)
+  if (!other_run_since_) other_run_since_ = now;
+  if (now - *other_run_since_ > kLongestSilence)
     failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
 }
 
@@ -168,7 +168,7 @@ bool FollowedDecisions::check_run(const Result<bool>& same) {
 
 // Returns whether the answer changes what the stream knows: the next decision, the end, or a
 // failure.
-bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& answer) {
+bool FollowedDecisions::apply_response(const RankRequest& request, const Result<Buffer>& answer) {
   if (note_heard(answer.status())) return true;
   if (!answer.ok()) return false;
   Result<LeaderResponse> response = parse_leader_response(answer->span(), stream_.log().partitions().size());
@@ -178,14 +178,14 @@ bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& a
     return true;
   }
   if (response->kind == Leader::kInAnotherRun) {
-    note_elsewhere(response->run);
+    note_other_run(response->run);
     return !failure_.ok();
   }
-  elsewhere_since_.reset();
+  other_run_since_.reset();
   // Waiting for a decision has no limit: a stream may be quiet for days.
   if (response->kind == Leader::kNotYet) return false;
-  if (request.kind == Asks::kDecision) return take_decision(request.first(), *std::move(response));
-  if (response->kind == Leader::kBeginning && are_of(stream_.log(), response->after)) {
+  if (request.kind == Asks::kDecision) return add_decision(request.first(), *std::move(response));
+  if (response->kind == Leader::kBeginning && are_offsets_of(stream_.log(), response->after)) {
     beginning_ = std::move(response->after);
   } else {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
@@ -193,7 +193,7 @@ bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& a
   return true;
 }
 
-bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
+bool FollowedDecisions::add_decision(int64_t first, LeaderResponse response) {
   if (response.kind == Leader::kNoSuchDecision) {
     failure_ =
         Status(Code::kStateMismatch,

@@ -22,7 +22,7 @@ namespace forebay {
 
 /// The guide of a stream that follows the decisions of rank 0. A thread of its own requests them
 /// ahead of need, once rank 0 has confirmed that both ranks have the same settings
-/// (Job::ask_run()).
+/// (Job::ask_run()). It stores a bounded number of decisions that the stream has not made yet.
 ///
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
@@ -34,8 +34,8 @@ class FollowedDecisions final : public DecisionGuide {
   ~FollowedDecisions() override { stop(); }
   void stop();
 
-  /// Drops the decisions that were received: the next ones are of another run.
-  void begin_anew(uint64_t run);
+  /// Begins another run: drops the decisions of the previous one.
+  void begin_run(uint64_t run);
   Result<Answer> at(int64_t first) override;
   std::optional<std::vector<std::string>> beginning() override;
   std::string awaited() const override;
@@ -46,16 +46,16 @@ class FollowedDecisions final : public DecisionGuide {
 
   bool wants_beginning() const FOREBAY_REQUIRES(mutex_) { return asks_beginning_ && !beginning_; }
   bool wants_more() const FOREBAY_REQUIRES(mutex_);
-  void ask_on(std::stop_token stop);
-  bool has_all() const FOREBAY_REQUIRES(mutex_) { return ended_ || !failure_.ok(); }
+  void request_decisions(std::stop_token stop);
+  bool needs_nothing() const FOREBAY_REQUIRES(mutex_) { return ended_ || !failure_.ok(); }
   bool check_run(const Result<bool>& same) FOREBAY_REQUIRES(mutex_);
   RankRequest request() const FOREBAY_REQUIRES(mutex_);
   bool is_current(const RankRequest& asked) const FOREBAY_REQUIRES(mutex_);
   Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
-  bool take(const RankRequest& request, const Result<Buffer>& answer) FOREBAY_REQUIRES(mutex_);
-  bool take_decision(int64_t first, LeaderResponse response) FOREBAY_REQUIRES(mutex_);
+  bool apply_response(const RankRequest& request, const Result<Buffer>& answer) FOREBAY_REQUIRES(mutex_);
+  bool add_decision(int64_t first, LeaderResponse response) FOREBAY_REQUIRES(mutex_);
   bool note_heard(const Status& answered) FOREBAY_REQUIRES(mutex_);
-  void note_elsewhere(uint64_t run) FOREBAY_REQUIRES(mutex_);
+  void note_other_run(uint64_t run) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<Job> job_;
   const StreamClock& clock_;
@@ -73,7 +73,7 @@ class FollowedDecisions final : public DecisionGuide {
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   std::string trouble_ FOREBAY_GUARDED_BY(mutex_);
   StreamClock::Time heard_ FOREBAY_GUARDED_BY(mutex_);  // when rank 0 last answered
-  std::optional<StreamClock::Time> elsewhere_since_ FOREBAY_GUARDED_BY(mutex_);
+  std::optional<StreamClock::Time> other_run_since_ FOREBAY_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -22,7 +22,7 @@ class FollowedDecisionsTest : public testing::Test {
     }
     ~Follower() { decisions->stop(); }
     void begin(uint64_t seeks) {
-      decisions->begin_anew(seeks);
+      decisions->begin_run(seeks);
       stream.seek(stream.beginning());
     }
     // Waits until the follower says that it waits for this.
@@ -35,7 +35,7 @@ class FollowedDecisionsTest : public testing::Test {
   };
 
   void SetUp() override {
-    service_->know(0, 3);
+    service_->set_rank(0, 3);
     leader_->set_run({});
   }
   void decide(int64_t decision) {
@@ -49,10 +49,10 @@ class FollowedDecisionsTest : public testing::Test {
 };
 
 TEST_F(FollowedDecisionsTest, ranks_that_stay_at_different_places_are_told_so) {
-  service_->begin_anew(1);
+  service_->begin_run(1);
   Follower follower(*this, 1);
   follower.begin(2);
-  EXPECT_FALSE(follower.stream.known(10));
+  EXPECT_FALSE(follower.stream.request(10));
   ASSERT_TRUE(follower.waits_for("loaded a state"));
   clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
   EXPECT_FALSE(wait_known(follower.stream, 10));
@@ -61,28 +61,28 @@ TEST_F(FollowedDecisionsTest, ranks_that_stay_at_different_places_are_told_so) {
       follower.stream.failure().message(),
       "rank 0, which decides what comes next, is elsewhere: it has loaded a state 0 time(s), and rank 1 1 time(s): "
       "load the same states on all ranks, and start all again where one is");
-  service_->begin_anew(3);
+  service_->begin_run(3);
   decide(0);
   follower.begin(3);
   EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
 }
 
 TEST_F(FollowedDecisionsTest, who_is_first_to_load_a_state_waits_for_rank_0_to_do_so) {
-  service_->begin_anew(1);
+  service_->begin_run(1);
   Follower follower(*this, 1);
   follower.begin(2);
-  EXPECT_FALSE(follower.stream.known(10));
+  EXPECT_FALSE(follower.stream.request(10));
   ASSERT_TRUE(follower.waits_for("loaded a state"));
   EXPECT_EQ(follower.stream.awaited(),
             "rank 0: it has loaded a state 0 time(s), and rank 1 1 time(s): "
             "load the same states on all ranks, and start all again where one is");
-  service_->begin_anew(2);
+  service_->begin_run(2);
   decide(0);
   EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
 }
 
 TEST_F(FollowedDecisionsTest, a_rank_that_is_started_again_alone_is_told_that_rank_0_has_gone_on) {
-  service_->begin_anew(1);
+  service_->begin_run(1);
   for (int64_t decision = 0; decision < 3; ++decision) decide(decision);
   {
     Follower first(*this, 1), second(*this, 2);
@@ -102,14 +102,14 @@ TEST_F(FollowedDecisionsTest, a_rank_that_is_started_again_alone_is_told_that_ra
 }
 
 TEST_F(FollowedDecisionsTest, a_rank_0_that_stays_silent_ends_the_run_of_those_who_follow) {
-  service_->begin_anew(1);
+  service_->begin_run(1);
   decide(0);
   Follower follower(*this, 1);
   follower.begin(1);
   ASSERT_TRUE(wait_known(follower.stream, 10));
   network_->set_health(rank_addresses(3)[0], HostHealth::kDead);
   clock_.advance(10 * FollowedDecisions::kLongestSilence);
-  EXPECT_FALSE(follower.stream.known(20));
+  EXPECT_FALSE(follower.stream.request(20));
   ASSERT_TRUE(follower.waits_for("rank 0: ")) << "the silence begins with the first call that fails";
   EXPECT_TRUE(follower.stream.failure().ok());
   clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
@@ -120,7 +120,7 @@ TEST_F(FollowedDecisionsTest, a_rank_0_that_stays_silent_ends_the_run_of_those_w
 }
 
 TEST_F(FollowedDecisionsTest, a_rank_with_other_settings_asks_for_nothing) {
-  service_->begin_anew(1);
+  service_->begin_run(1);
   decide(0);
   leader_->set_run({{{"seed", "7"}}});
   const auto job = rank_job(*network_, 2, 3, std::make_shared<StreamService>());
@@ -128,7 +128,7 @@ TEST_F(FollowedDecisionsTest, a_rank_with_other_settings_asks_for_nothing) {
   AwaitedStream stream(log_with({100}), decisions_of(10));
   const auto decisions = std::make_shared<FollowedDecisions>(job, stream);
   stream.set_guide(decisions);
-  decisions->begin_anew(1);
+  decisions->begin_run(1);
   stream.seek(stream.beginning());
   EXPECT_FALSE(wait_known(stream, 10));
   EXPECT_EQ(stream.failure().code(), Code::kStateMismatch);

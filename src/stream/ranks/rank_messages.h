@@ -16,7 +16,7 @@ namespace forebay {
 /// The name under which a rank serves the others of its stream.
 inline constexpr std::string_view kStreamServiceName = "stream";
 
-/// One thing that a request names.
+/// One item of a request: a decision, a record, or the notes of a partition.
 struct RankItem {
   size_t partition = 0;  ///< 0 in requests that are not about partitions
   uint64_t number = 0;   ///< see RankRequest::Kind

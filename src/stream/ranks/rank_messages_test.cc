@@ -8,7 +8,7 @@ namespace {
 std::vector<uint8_t> bytes_of(const Buffer& buffer) { return {buffer.span().begin(), buffer.span().end()}; }
 
 using Asks = RankRequest::Kind;
-using Says = LeaderResponse::Kind;
+using Kind = LeaderResponse::Kind;
 
 std::vector<RankRequest> all_requests() {
   return {{Asks::kDecision, 1, 7, {{0, UINT64_MAX}}},
@@ -22,16 +22,16 @@ std::vector<RankRequest> all_requests() {
           {Asks::kRows, 1 << 30, 1, {{4, UINT64_MAX}}}};
 }
 
-LeaderResponse response_of(Decision decision) { return {.kind = Says::kDecision, .decision = std::move(decision)}; }
+LeaderResponse response_of(Decision decision) { return {.kind = Kind::kDecision, .decision = std::move(decision)}; }
 
 std::vector<LeaderResponse> all_responses() {
   Decision first{0, {{0, "17-3", 64, 0}, {2, std::string(1024, 'x'), 0, 5}}, 0};
   first.after = {"1", "", "2"};
-  return {{Says::kNotYet},
-          {Says::kInAnotherRun, 3},
-          {Says::kNoSuchDecision},
-          {Says::kEnd},
-          {.kind = Says::kBeginning, .after = {"1", "", "2"}},
+  return {{Kind::kNotYet},
+          {Kind::kInAnotherRun, 3},
+          {Kind::kNoSuchDecision},
+          {Kind::kEnd},
+          {.kind = Kind::kBeginning, .after = {"1", "", "2"}},
           response_of(first),
           response_of({128, {{1, "9", 1, 0}}, 0}),
           response_of({256, {}, 64})};
@@ -124,7 +124,7 @@ TEST(RankMessages, nonsense_of_rank_0_is_corrupt_though_its_checksum_is_right) {
     EXPECT_TRUE(check_leader_response(bytes.span()).ok());
     EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << decision.to_json();
   }
-  const Buffer bytes = encode_leader_response({.kind = Says::kBeginning, .after = {"1"}});
+  const Buffer bytes = encode_leader_response({.kind = Kind::kBeginning, .after = {"1"}});
   EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << "of another log";
 }
 

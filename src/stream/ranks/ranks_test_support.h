@@ -6,7 +6,7 @@
 
 #include "cluster/job.h"
 #include "cluster/simulated/simulated_network.h"
-#include "stream/ranks/decisions.h"
+#include "stream/ranks/stream_group.h"
 #include "stream/ranks/stream_service.h"
 
 namespace forebay {
@@ -32,9 +32,9 @@ inline std::shared_ptr<Job> rank_job(SimulatedNetwork& network, int rank, int ra
                     *way, {});
 }
 
-inline std::shared_ptr<Decisions> rank_of(SimulatedNetwork& network, int rank, int ranks) {
+inline std::shared_ptr<StreamGroup> rank_of(SimulatedNetwork& network, int rank, int ranks) {
   const auto service = std::make_shared<StreamService>();
-  return std::make_shared<Decisions>(rank_job(network, rank, ranks, service), service);
+  return std::make_shared<StreamGroup>(rank_job(network, rank, ranks, service), service);
 }
 
 }  // namespace forebay

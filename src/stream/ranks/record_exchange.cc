@@ -10,31 +10,31 @@ namespace forebay {
 
 namespace {
 
-// The pause between requests for records that are not there yet doubles each time. A request takes
+// The pause between requests for records that have not arrived doubles each time. A request takes
 // 8 bytes for each record.
-constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
-constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps slower
+constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
+constexpr std::chrono::seconds kOwnerPatience{10};  // with a rank that is some steps slower
 // Records of one request to one rank. The limit is lower than kMostRankItems, because the whole
 // answer must arrive before the deadline.
-constexpr size_t kMostAskedAtOnce = 256;
+constexpr size_t kMostRequested = 256;
 // A request that failed after this time may have been too large: the next one has a quarter of it.
-constexpr std::chrono::milliseconds kTakesLong{500};
-constexpr size_t kFewer = 4;
+constexpr std::chrono::milliseconds kSlowRequest{500};
+constexpr size_t kShrinkFactor = 4;
 
 }  // namespace
 
 RecordExchange::RecordExchange(AwaitedRecords& records, Ask ask, const StreamClock& clock)
     : records_(records), ask_(std::move(ask)), clock_(clock),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+      thread_([this](const std::stop_token& stop) { run_fetches(stop); }) {}
 
-void RecordExchange::bring(std::span<const int64_t> numbers) {
+void RecordExchange::start_fetch(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
   const Lock lock(mutex_);
   for (const int64_t number : numbers) wanted_.emplace(number, clock_.now());
   changed_.notify_all();
 }
 
-void RecordExchange::begin_anew() {
+void RecordExchange::begin_run() {
   const Lock lock(mutex_);
   ++run_;
   wanted_.clear();
@@ -63,20 +63,20 @@ RecordExchange::Stats RecordExchange::stats() const {
   return stats_;
 }
 
-void RecordExchange::work(const std::stop_token& stop) {
-  auto pause = kAskSoon;
+void RecordExchange::run_fetches(const std::stop_token& stop) {
+  auto pause = kShortestPause;
   Lock lock(mutex_);
   while (changed_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
-    // If begin_anew() is called while the lock is released, the results belong to a run that is
+    // If begin_run() is called while the lock is released, the results belong to a run that is
     // over.
-    std::map<int, std::vector<Wanted>> asked = next();
+    PendingByOwner pending = next_by_owner();
     lock.unlock();
     // Done without the lock: a request takes up to a second, reading one record again up to half a
     // minute.
     Status failure;
     try {
-      failure = bring_asked(asked, stop);
+      failure = fetch(pending, stop);
     } catch (const std::bad_alloc&) {  // an error of the run, and not the end of the process
       failure = out_of_budget("the system has no memory left for records of other ranks; lower memory=", 0);
     }
@@ -84,60 +84,61 @@ void RecordExchange::work(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     if (run != run_) continue;
     failure_ = failure;
-    if (settle(asked) || !failure.ok()) {
-      pause = kAskSoon;
+    if (finish_arrived(pending) || !failure.ok()) {
+      pause = kShortestPause;
       lock.unlock();
       arrived_();
       lock.lock();
     } else {
       changed_.wait_for(lock, stop, pause, [] { return false; });
-      pause = std::min(2 * pause, kAskLater);
+      pause = std::min(2 * pause, kLongestPause);
     }
   }
 }
 
-// Returns the reason why one of the records can never be brought.
-Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
+// Returns the error of a record that cannot be fetched from anywhere.
+Status RecordExchange::fetch(PendingByOwner& pending, const std::stop_token& stop) {
   Status failure;
-  for (auto& [owner, records] : asked) {
+  for (auto& [owner, records] : pending) {
     if (owner == records_.own_rank()) {
       read_disk(records);
     } else {
       ask_owner(owner, records, stop);
     }
-    for (Wanted& record : records)
-      if (failure.ok() && record.outcome == Outcome::kUnknown) failure = do_without_owner(record, stop);
+    for (Pending& record : records)
+      if (failure.ok() && record.outcome == Outcome::kUnknown) failure = fetch_without_owner(record, stop);
   }
   return failure;
 }
 
-std::map<int, std::vector<RecordExchange::Wanted>> RecordExchange::next() {
-  std::map<int, std::vector<Wanted>> by_owner;
+// Returns the records to request now: of each owner, as many as one request may have.
+RecordExchange::PendingByOwner RecordExchange::next_by_owner() {
+  PendingByOwner by_owner;
   for (const auto& [number, since] : wanted_) {
-    std::vector<Wanted>& records = by_owner[records_.owner(number)];
-    if (records.size() < owners_[records_.owner(number)].most) records.push_back({number, since});
+    std::vector<Pending>& records = by_owner[records_.owner(number)];
+    if (records.size() < owners_[records_.owner(number)].most_records) records.push_back({number, since});
   }
   return by_owner;
 }
 
-void RecordExchange::read_disk(std::vector<Wanted>& records) {
-  for (Wanted& record : records)
-    if (records_.read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
+void RecordExchange::read_disk(std::vector<Pending>& records) {
+  for (Pending& record : records)
+    if (records_.read_from_disk(record.number).ok()) record.outcome = Outcome::kFromDisk;
 }
 
-void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
-  auto& [health, most] = owners_[owner];
+void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop) {
+  auto& [health, most_records] = owners_[owner];
   // A rank that failed is backed off (PeerHealth): its records are read again from the log
   // meanwhile.
-  if (!health.begin(clock_.now().time_since_epoch())) return;
+  if (!health.try_begin(clock_.now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
-  for (const Wanted& record : records) numbers.push_back(record.number);
+  for (const Pending& record : records) numbers.push_back(record.number);
   const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
-  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kTakesLong) {
-    most = (records.size() + kFewer - 1) / kFewer;
+  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kSlowRequest) {
+    most_records = (records.size() + kShrinkFactor - 1) / kShrinkFactor;
     health.abandoned();
-    for (Wanted& record : records) record.outcome = Outcome::kLater;
+    for (Pending& record : records) record.outcome = Outcome::kNotYet;
     return;
   }
   if (!answer.ok() || answer->size() != records.size()) {
@@ -145,25 +146,25 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
     return;
   }
   health.answered();
-  most = std::min(2 * most, kMostAskedAtOnce);
+  most_records = std::min(2 * most_records, kMostRequested);
   // A record that the rank does not have and will not have stays kUnknown and is read again from
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const ResponseItem& one = (*answer)[i];
-    if (one.state == ResponseItem::State::kHere && records_.lend(records[i].number, one.body).ok())
-      records[i].outcome = Outcome::kLent;
-    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kAskPatience)
-      records[i].outcome = Outcome::kLater;
+    if (one.state == ResponseItem::State::kHere && records_.receive(records[i].number, one.body).ok())
+      records[i].outcome = Outcome::kReceived;
+    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kOwnerPatience)
+      records[i].outcome = Outcome::kNotYet;
   }
 }
 
-Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
-  const Status read = records_.read_again(record.number, stop);
+Status RecordExchange::fetch_without_owner(Pending& record, const std::stop_token& stop) {
+  const Status read = records_.read_from_log(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
     // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
     // run ends, and can be resumed from a state with the right records.
-  } else if (read.code() == Code::kNotFound && records_.replacement(record.number)) {
+  } else if (read.code() == Code::kNotFound && records_.replace(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
     return read;
@@ -172,22 +173,22 @@ Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& s
 }
 
 // Returns whether a record has arrived.
-bool RecordExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
-  bool news = false;
-  for (const auto& [owner, records] : asked) {
-    for (const Wanted& record : records) {
-      if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
-      // The step that needed it may be over, while the next one needs it again: the bytes that were
-      // lent were released with the first step.
-      if (!records_.here(std::span(&record.number, 1))) continue;
+bool RecordExchange::finish_arrived(const PendingByOwner& pending) {
+  bool has_arrived = false;
+  for (const auto& [owner, records] : pending) {
+    for (const Pending& record : records) {
+      if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kNotYet) continue;
+      // The step that needed the record may be over, while a later one needs it again: its bytes
+      // were released with the first step.
+      if (!records_.all_available(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
-      stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
+      stats_.received += record.outcome == Outcome::kReceived ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;
       stats_.lost += record.outcome == Outcome::kLost ? 1 : 0;
-      news = true;
+      has_arrived = true;
     }
   }
-  return news;
+  return has_arrived;
 }
 
 }  // namespace forebay

@@ -20,15 +20,15 @@
 
 namespace forebay {
 
-/// Brings the records that steps of this rank wait for, from its own disk and from the ranks that
-/// have them. A record whose rank is gone, or no longer has it, is read again from the log. A
-/// record that the log has deleted, too, may get a replacement, which is counted.
+/// Fetches the records that steps of this rank wait for (AwaitedRecords): from its own disk, from
+/// the ranks that own them, and, if the owner is gone or no longer has a record, from the log. A
+/// record that the log has trimmed, too, may get a replacement, which is counted as lost.
 ///
-/// Methods may be called from any thread. A thread of its own does the work, and calls `ask` and
-/// the arrival function without a lock.
+/// Owned by a StreamRun or an AssignedReading. Methods may be called from any thread. A thread of
+/// its own fetches the records, and calls `ask` and the arrival function without a lock.
 class RecordExchange {
  public:
-  /// Requests records from a rank and waits for the answer: Decisions::ask().
+  /// Requests records from a rank and waits for the answer: StreamGroup::ask().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
   /// `records` must outlive close().
@@ -36,40 +36,44 @@ class RecordExchange {
   ~RecordExchange() { close(); }
 
   /// Sets the function that is called when records have arrived or failure() has changed. To be
-  /// called before the first bring().
+  /// called before the first start_fetch().
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  /// Begins to bring records that are not in memory here. For replayed samples these are what
-  /// ReplayRecords::borrow() returned.
-  void bring(std::span<const int64_t> numbers);
-  /// Drops all records that are waited for: the next ones are of another run.
-  void begin_anew();
+  /// Begins to fetch records that are not in memory here. For replayed samples these are the
+  /// records that ReplayRecords::pin() returned.
+  void start_fetch(std::span<const int64_t> numbers);
+  /// Drops all awaited records: the next ones are of another run.
+  void begin_run();
+  /// Ends the thread. Waits for a request in progress.
   void close();
 
-  /// The reason why a record can never be brought; ok if there is none.
+  /// The error of a record that cannot be fetched from anywhere; ok if there is none.
   Status failure() const;
-  /// Describes the records that are waited for, for log messages; empty if there are none.
+  /// Describes the awaited records, for log messages; empty if there are none.
   std::string awaited() const;
 
   struct Stats {
-    int64_t lent = 0, reread = 0, lost = 0;  ///< records
+    int64_t received = 0;  ///< records that other ranks sent
+    int64_t reread = 0;    ///< records that were read again from the log
+    int64_t lost = 0;      ///< records that were replaced
   };
   Stats stats() const;
 
  private:
   using Time = StreamClock::Time;
-  enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
-  struct Wanted {
+  enum class Outcome : uint8_t { kUnknown, kNotYet, kFromDisk, kReceived, kReread, kLost };
+  struct Pending {
     int64_t number = 0;
     Time since;
     Outcome outcome = Outcome::kUnknown;
   };
-  void work(const std::stop_token& stop);
-  Status bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop);
-  std::map<int, std::vector<Wanted>> next() FOREBAY_REQUIRES(mutex_);
-  void read_disk(std::vector<Wanted>& records);
-  void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
-  Status do_without_owner(Wanted& record, const std::stop_token& stop);
-  bool settle(const std::map<int, std::vector<Wanted>>& asked) FOREBAY_REQUIRES(mutex_);
+  using PendingByOwner = std::map<int, std::vector<Pending>>;
+  void run_fetches(const std::stop_token& stop);
+  Status fetch(PendingByOwner& pending, const std::stop_token& stop);
+  PendingByOwner next_by_owner() FOREBAY_REQUIRES(mutex_);
+  void read_disk(std::vector<Pending>& records);
+  void ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop);
+  Status fetch_without_owner(Pending& record, const std::stop_token& stop);
+  bool finish_arrived(const PendingByOwner& pending) FOREBAY_REQUIRES(mutex_);
 
   AwaitedRecords& records_;
   const Ask ask_;
@@ -77,12 +81,12 @@ class RecordExchange {
   std::function<void()> arrived_;
   struct Owner {
     PeerHealth health;
-    size_t most = 256;  // records of one request
+    size_t most_records = 256;  // of one request
   };
   std::map<int, Owner> owners_;  // used by the thread alone
   mutable Mutex mutex_;
   StoppableCondVar changed_;
-  std::map<int64_t, Time> wanted_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<int64_t, Time> wanted_ FOREBAY_GUARDED_BY(mutex_);  // by number: time of start_fetch()
   uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   Stats stats_ FOREBAY_GUARDED_BY(mutex_);

@@ -10,8 +10,8 @@
 
 namespace forebay {
 
-/// A note from the rank that reads a partition to the other ranks, in the partition's order. It has
-/// the offset of one record, or describes a gap in the log.
+/// A note by which the rank that reads a partition tells the other ranks of one record, or of a gap
+/// in the log. Notes are in the order of the partition.
 struct RecordNote {
   /// The record's offset. For a gap: that of the first record after it, empty if there is none.
   std::string offset;

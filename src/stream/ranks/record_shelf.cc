@@ -16,12 +16,12 @@ uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - recor
 
 RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, Limits limits)
     : rank_(rank), ranks_(ranks), limits_(limits), bytes_(std::make_shared<StreamBytes>()), partitions_(partitions) {
-  begin_anew(0);
+  begin_run(0);
 }
 
-void RecordShelf::begin_anew(uint64_t seeks) {
+void RecordShelf::begin_run(uint64_t run) {
   const Lock lock(mutex_);
-  seeks_ = seeks;
+  run_ = run;
   for (Partition& partition : partitions_) {
     partition = {};
     partition.asked.assign(static_cast<size_t>(ranks_), 0);
@@ -29,31 +29,32 @@ void RecordShelf::begin_anew(uint64_t seeks) {
   }
   late_.clear();
   place_bytes_ = late_bytes_ = note_bytes_ = 0;
-  count();
+  update_bytes();
 }
 
 uint64_t RecordShelf::hash_of(const std::string& offset) { return hash64(offset.data(), offset.size()); }
 
-void RecordShelf::note(size_t partition, RecordNote note) {
+void RecordShelf::add_note(size_t number, RecordNote note) {
   note_bytes_ += bytes_of(note);
-  Partition& of = partitions_[partition];
-  of.notes.push_back(std::move(note));
-  // A rank that is gone, or reads the partition itself by now, never fetches them.
-  while (note_bytes_ > limits_.note_bytes && of.notes.size() > 1) forget_notes(of, of.first_note + 1);
+  Partition& partition = partitions_[number];
+  partition.notes.push_back(std::move(note));
+  // A rank that is gone, or reads the partition itself by now, never fetches its notes.
+  while (note_bytes_ > limits_.note_bytes && partition.notes.size() > 1)
+    drop_notes(partition, partition.first_note + 1);
 }
 
 void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps) {
   const Lock lock(mutex_);
-  for (const LogGap& gap : gaps) note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
+  for (const LogGap& gap : gaps) add_note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
   for (const LogRecord& record : records) {
-    note(record.partition, {record.offset});
+    add_note(record.partition, {record.offset});
     if (partitions_[record.partition].rows.try_emplace(hash_of(record.offset), Row{record}).second)
       place_bytes_ += place_bytes_of(record);
   }
-  count();
+  update_bytes();
 }
 
-std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t offset_hash) {
+std::optional<RecordShelf::Row> RecordShelf::extract(size_t partition, uint64_t offset_hash) {
   auto& rows = partitions_[partition].rows;
   const auto found = rows.find(offset_hash);
   if (found == rows.end()) return std::nullopt;
@@ -64,71 +65,71 @@ std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t
     late_bytes_ -= row.record.payload.size();
     late_.erase(*row.late);
   }
-  count();
+  update_bytes();
   return row;
 }
 
-void RecordShelf::taken(const LogRecord& record) {
+void RecordShelf::remove(const LogRecord& record) {
   std::optional<Row> gone;  // destroyed after the lock is released
   const Lock lock(mutex_);
-  gone = take_out(record.partition, hash_of(record.offset));
+  gone = extract(record.partition, hash_of(record.offset));
 }
 
-void RecordShelf::released(const LogRecord& record) {
+void RecordShelf::on_release(const LogRecord& record) {
   const Lock lock(mutex_);
   auto& rows = partitions_[record.partition].rows;
   const auto found = rows.find(hash_of(record.offset));
   if (found == rows.end() || found->second.late) return;
   // A copy, so that this record does not keep the larger buffer of its neighbours alive.
-  found->second = {record.alone(), late_.insert(late_.end(), {record.partition, found->first})};
+  found->second = {record.deep_copy(), late_.insert(late_.end(), {record.partition, found->first})};
   late_bytes_ += found->second.record.payload.size();
-  forget_late();
-  count();
+  trim_late();
+  update_bytes();
 }
 
-void RecordShelf::forget_late() {
+void RecordShelf::trim_late() {
   while (!late_.empty() && late_bytes_ > limits_.late_bytes) {
     const Late oldest = late_.front();
-    take_out(oldest.partition, oldest.offset_hash);
+    extract(oldest.partition, oldest.offset_hash);
   }
 }
 
-std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partition, uint64_t from) {
+std::optional<Buffer> RecordShelf::notes_from(uint64_t run, int rank, size_t partition, uint64_t from) {
   const Lock lock(mutex_);
-  if (seeks != seeks_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
-  Partition& of = partitions_[partition];
-  uint64_t& asked = of.asked[static_cast<size_t>(rank)];
+  if (run != run_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
+  Partition& state = partitions_[partition];
+  uint64_t& asked = state.asked[static_cast<size_t>(rank)];
   asked = std::max(asked, from);
-  forget_notes(of, *std::min_element(of.asked.begin(), of.asked.end()));
-  if (from < of.first_note) return Buffer();
-  if (from >= of.first_note + of.notes.size()) return std::nullopt;
+  drop_notes(state, *std::min_element(state.asked.begin(), state.asked.end()));
+  if (from < state.first_note) return Buffer();
+  if (from >= state.first_note + state.notes.size()) return std::nullopt;
   std::vector<RecordNote> sent;
-  for (size_t i = from - of.first_note; i < of.notes.size() && sent.size() < kMostNotes; ++i)
-    sent.push_back(of.notes[i]);
+  for (size_t i = from - state.first_note; i < state.notes.size() && sent.size() < kMostNotes; ++i)
+    sent.push_back(state.notes[i]);
   return encode_notes(sent);
 }
 
-void RecordShelf::forget_notes(Partition& partition, uint64_t below) {
+void RecordShelf::drop_notes(Partition& partition, uint64_t below) {
   while (!partition.notes.empty() && partition.first_note < below) {
     note_bytes_ -= bytes_of(partition.notes.front());
     partition.notes.pop_front();
     ++partition.first_note;
   }
-  count();
+  update_bytes();
 }
 
-std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_t offset_hash) {
+std::optional<Buffer> RecordShelf::take_row(uint64_t run, size_t partition, uint64_t offset_hash) {
   std::optional<Row> row;
   {
     const Lock lock(mutex_);
-    if (seeks != seeks_ || partition >= partitions_.size()) return std::nullopt;
-    row = take_out(partition, offset_hash);
+    if (run != run_ || partition >= partitions_.size()) return std::nullopt;
+    row = extract(partition, offset_hash);
     if (!row) return std::nullopt;
   }
   return record_bytes(row->record);
 }
 
-bool RecordShelf::is_awaited() const {
+bool RecordShelf::has_late_rows() const {
   const Lock lock(mutex_);
   return !late_.empty();
 }

@@ -17,41 +17,44 @@
 
 namespace forebay {
 
-/// The records that this rank reads for all ranks of a stream. Each partition has notes of its
-/// records, in order, which every rank fetches. The records themselves wait for the one rank that
-/// has them in a batch. As long as the stream holds a record, the shelf shares its payload. After
-/// that, records that were not fetched stay up to a limit. Notes that not all ranks have fetched
-/// stay up to a limit, too, since a rank may be gone. A rank that comes too late reads the log.
+/// The records that this rank reads for all ranks of a stream.
 ///
-/// May be used from any thread. Shared by the log that this rank reads and by the service that
-/// answers the others.
+/// Each partition has notes of its records (RecordNote), in order, which every rank fetches. Notes
+/// are dropped once all ranks have fetched them, or at Limits::note_bytes, since a rank may be
+/// gone. Each partition also has rows, the records themselves, which the one rank fetches that has
+/// the record in a batch. While the stream holds a record, its row shares the payload. A row whose
+/// record the stream has released is late; the oldest late rows are dropped at Limits::late_bytes.
+/// A rank that misses a note or a row reads the log itself.
+///
+/// May be used from any thread. Shared by the AssignedLog that this rank reads and by the
+/// StreamService that answers the others.
 class RecordShelf {
  public:
   struct Limits {
-    uint64_t late_bytes = 0;  ///< records that the stream has released
-    uint64_t note_bytes = 0;  ///< notes that not all ranks have fetched
+    uint64_t late_bytes = 0;  ///< of late rows
+    uint64_t note_bytes = 0;  ///< of notes
   };
   RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
   /// Drops everything: the next records are of another run.
-  void begin_anew(uint64_t seeks);
+  void begin_run(uint64_t run);
 
   /// Adds records and gaps in the order in which they were read, before the stream gets them.
   void add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps);
   /// Removes a record that this rank itself has in a batch.
-  void taken(const LogRecord& record);
-  /// The stream has released this record. If it was not fetched yet, it now counts as late.
-  void released(const LogRecord& record);
+  void remove(const LogRecord& record);
+  /// Reports that the stream has released this record. Its row becomes late, if there is one.
+  void on_release(const LogRecord& record);
 
   /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all
   /// notes before. Returns nothing if there are none yet or the run is another one, and an empty
   /// buffer if these notes were dropped.
-  std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
+  std::optional<Buffer> notes_from(uint64_t run, int rank, size_t partition, uint64_t from);
   /// Removes a record and returns its record_bytes(), for the one rank that needs it. Returns
   /// nothing if the record is no longer here.
-  std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
+  std::optional<Buffer> take_row(uint64_t run, size_t partition, uint64_t offset_hash);
   /// Whether the stream has released a record that another rank has not fetched.
-  bool is_awaited() const;
+  bool has_late_rows() const;
   /// The hash of an offset, by which ranks request a record.
   static uint64_t hash_of(const std::string& offset);
 
@@ -73,17 +76,17 @@ class RecordShelf {
     std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
-  void note(size_t partition, RecordNote note) FOREBAY_REQUIRES(mutex_);
-  void forget_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
-  std::optional<Row> take_out(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
-  void forget_late() FOREBAY_REQUIRES(mutex_);
-  void count() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
+  void add_note(size_t number, RecordNote note) FOREBAY_REQUIRES(mutex_);
+  void drop_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
+  std::optional<Row> extract(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
+  void trim_late() FOREBAY_REQUIRES(mutex_);
+  void update_bytes() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
   const int rank_, ranks_;
   const Limits limits_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable Mutex mutex_;
-  uint64_t seeks_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::vector<Partition> partitions_ FOREBAY_GUARDED_BY(mutex_);
   std::list<Late> late_ FOREBAY_GUARDED_BY(mutex_);  // the late rows, oldest first
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.

@@ -33,9 +33,9 @@ std::vector<std::string> offsets_of(const std::optional<Buffer>& notes) {
 
 class RecordShelfTest : public testing::Test {
  protected:
-  void SetUp() override { shelf_.begin_anew(kRun); }
-  std::optional<Buffer> row(size_t partition, const std::string& offset) {
-    return shelf_.row(kRun, partition, RecordShelf::hash_of(offset));
+  void SetUp() override { shelf_.begin_run(kRun); }
+  std::optional<Buffer> take_row(size_t partition, const std::string& offset) {
+    return shelf_.take_row(kRun, partition, RecordShelf::hash_of(offset));
   }
   // Of three ranks the first; of what is late, two records of a hundred bytes.
   RecordShelf shelf_{2, 0, 3, {.late_bytes = 2 * kPayload, .note_bytes = 1 << 20}};
@@ -45,58 +45,58 @@ TEST_F(RecordShelfTest, all_other_ranks_are_told_all_and_each_record_goes_to_one
   shelf_.add({shelf_record(0, 1), shelf_record(0, 2), shelf_record(1, 1)}, {});
   shelf_.add({shelf_record(0, 5)}, {{.partition = 0, .records = 2, .until = "5"}});
   for (const int rank : {1, 2}) {
-    EXPECT_EQ(offsets_of(shelf_.notes(kRun, rank, 0, 0)), (std::vector<std::string>{"1", "2", "gap 5", "5"}));
-    EXPECT_EQ(offsets_of(shelf_.notes(kRun, rank, 0, 3)), (std::vector<std::string>{"5"}));
-    EXPECT_EQ(shelf_.notes(kRun, rank, 0, 4), std::nullopt);
+    EXPECT_EQ(offsets_of(shelf_.notes_from(kRun, rank, 0, 0)), (std::vector<std::string>{"1", "2", "gap 5", "5"}));
+    EXPECT_EQ(offsets_of(shelf_.notes_from(kRun, rank, 0, 3)), (std::vector<std::string>{"5"}));
+    EXPECT_EQ(shelf_.notes_from(kRun, rank, 0, 4), std::nullopt);
   }
-  const std::optional<Buffer> bytes = row(0, "2");
+  const std::optional<Buffer> bytes = take_row(0, "2");
   ASSERT_TRUE(bytes);
   const Result<LogRecord> record = parse_record(*bytes, 0);
   ASSERT_TRUE(record.ok());
   EXPECT_EQ(record->key, "key 2");
   EXPECT_EQ(record->payload.span()[0], 2);
-  EXPECT_FALSE(row(0, "2")) << "it was given";
-  EXPECT_FALSE(row(1, "2"));
-  EXPECT_TRUE(row(1, "1"));
+  EXPECT_FALSE(take_row(0, "2")) << "it was given";
+  EXPECT_FALSE(take_row(1, "2"));
+  EXPECT_TRUE(take_row(1, "1"));
 }
 
 TEST_F(RecordShelfTest, what_all_have_been_told_takes_no_memory) {
   shelf_.add({shelf_record(0, 1), shelf_record(0, 2)}, {});
-  for (int i = 1; i <= 2; ++i) shelf_.taken(shelf_record(0, i));
+  for (int i = 1; i <= 2; ++i) shelf_.remove(shelf_record(0, i));
   const uint64_t before = shelf_.bytes()->bytes();
   EXPECT_GT(before, 0U);
-  (void)shelf_.notes(kRun, 1, 0, 2);
+  (void)shelf_.notes_from(kRun, 1, 0, 2);
   EXPECT_EQ(shelf_.bytes()->bytes(), before) << "the third rank may still ask";
-  (void)shelf_.notes(kRun, 2, 0, 1);
+  (void)shelf_.notes_from(kRun, 2, 0, 1);
   EXPECT_EQ(shelf_.bytes()->bytes(), before / 2);
-  EXPECT_TRUE(shelf_.notes(kRun, 2, 0, 0)->empty()) << "it said that it has this";
-  EXPECT_EQ(offsets_of(shelf_.notes(kRun, 2, 0, 1)), (std::vector<std::string>{"2"}));
+  EXPECT_TRUE(shelf_.notes_from(kRun, 2, 0, 0)->empty()) << "it said that it has this";
+  EXPECT_EQ(offsets_of(shelf_.notes_from(kRun, 2, 0, 1)), (std::vector<std::string>{"2"}));
 }
 
 TEST_F(RecordShelfTest, ranks_that_lag_behind_find_some_records_and_not_the_oldest) {
   for (int i = 1; i <= 5; ++i) shelf_.add({shelf_record(0, i)}, {});
   const uint64_t whole = shelf_.bytes()->bytes();
-  shelf_.taken(shelf_record(0, 4));  // in a batch of this rank's own
-  for (int i = 1; i <= 5; ++i) shelf_.released(shelf_record(0, i));
+  shelf_.remove(shelf_record(0, 4));  // in a batch of this rank's own
+  for (int i = 1; i <= 5; ++i) shelf_.on_release(shelf_record(0, i));
   const uint64_t place = shelf_record(0, 1).bytes() - kPayload;
   EXPECT_EQ(shelf_.bytes()->bytes(), whole - 3 * place + 2 * kPayload);
-  for (const char* const gone : {"1", "2", "4"}) EXPECT_FALSE(row(0, gone)) << gone;
-  for (const char* const there : {"3", "5"}) EXPECT_TRUE(row(0, there)) << there;
+  for (const char* const gone : {"1", "2", "4"}) EXPECT_FALSE(take_row(0, gone)) << gone;
+  for (const char* const there : {"3", "5"}) EXPECT_TRUE(take_row(0, there)) << there;
   EXPECT_EQ(shelf_.bytes()->bytes(), whole - 5 * place) << "what is left are notes";
 }
 
 TEST_F(RecordShelfTest, notes_that_nobody_comes_for_are_forgotten_and_who_comes_is_told) {
   RecordShelf shelf(1, 0, 3, {.late_bytes = 0, .note_bytes = 1000});
-  shelf.begin_anew(kRun);
+  shelf.begin_run(kRun);
   for (int i = 0; i < 5000; ++i) {
     shelf.add({shelf_record(0, i)}, {});
-    shelf.taken(shelf_record(0, i));
+    shelf.remove(shelf_record(0, i));
     ASSERT_LE(shelf.bytes()->bytes(), 1000U);
     // Rank 1 keeps up; rank 2 is gone.
-    ASSERT_EQ(offsets_of(shelf.notes(kRun, 1, 0, static_cast<uint64_t>(i))),
+    ASSERT_EQ(offsets_of(shelf.notes_from(kRun, 1, 0, static_cast<uint64_t>(i))),
               std::vector<std::string>{std::to_string(i)});
   }
-  const std::optional<Buffer> told = shelf.notes(kRun, 2, 0, 0);
+  const std::optional<Buffer> told = shelf.notes_from(kRun, 2, 0, 0);
   ASSERT_TRUE(told) << "not that they are coming";
   EXPECT_TRUE(told->empty());
 }
@@ -104,25 +104,25 @@ TEST_F(RecordShelfTest, notes_that_nobody_comes_for_are_forgotten_and_who_comes_
 // Its list of what is late would otherwise grow with every record that is fetched late.
 TEST_F(RecordShelfTest, forgets_what_was_fetched_late) {
   shelf_.add({shelf_record(1, 0)}, {});
-  shelf_.released(shelf_record(1, 0));  // nobody ever comes for it
+  shelf_.on_release(shelf_record(1, 0));  // nobody ever comes for it
   for (int i = 1; i < 1000; ++i) {
     shelf_.add({shelf_record(0, i)}, {});
-    shelf_.released(shelf_record(0, i));
-    ASSERT_TRUE(row(0, std::to_string(i)));
+    shelf_.on_release(shelf_record(0, i));
+    ASSERT_TRUE(take_row(0, std::to_string(i)));
   }
-  EXPECT_TRUE(row(1, "0"));
+  EXPECT_TRUE(take_row(1, "0"));
 }
 
 TEST_F(RecordShelfTest, gives_nothing_to_another_run_or_a_rank_that_is_none) {
   shelf_.add({shelf_record(0, 1)}, {});
-  EXPECT_FALSE(shelf_.notes(kRun + 1, 1, 0, 0));
-  EXPECT_FALSE(shelf_.notes(kRun, 3, 0, 0));
-  EXPECT_FALSE(shelf_.notes(kRun, -1, 0, 0));
-  EXPECT_FALSE(shelf_.notes(kRun, 1, 2, 0));
-  EXPECT_FALSE(shelf_.row(kRun + 1, 0, RecordShelf::hash_of("1")));
-  EXPECT_FALSE(shelf_.row(kRun, 2, RecordShelf::hash_of("1")));
-  shelf_.begin_anew(kRun + 1);
-  EXPECT_FALSE(shelf_.notes(kRun + 1, 1, 0, 0));
+  EXPECT_FALSE(shelf_.notes_from(kRun + 1, 1, 0, 0));
+  EXPECT_FALSE(shelf_.notes_from(kRun, 3, 0, 0));
+  EXPECT_FALSE(shelf_.notes_from(kRun, -1, 0, 0));
+  EXPECT_FALSE(shelf_.notes_from(kRun, 1, 2, 0));
+  EXPECT_FALSE(shelf_.take_row(kRun + 1, 0, RecordShelf::hash_of("1")));
+  EXPECT_FALSE(shelf_.take_row(kRun, 2, RecordShelf::hash_of("1")));
+  shelf_.begin_run(kRun + 1);
+  EXPECT_FALSE(shelf_.notes_from(kRun + 1, 1, 0, 0));
   EXPECT_EQ(shelf_.bytes()->bytes(), 0U);
 }
 

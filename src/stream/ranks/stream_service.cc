@@ -14,46 +14,46 @@ constexpr size_t kMostAhead = 1024;  // decisions that not all ranks have reques
 // The time that linger() waits for ranks that have not requested the last decisions yet.
 constexpr std::chrono::seconds kLinger{5};
 // Longest silence of a rank that the others wait for. A rank that is alive always sends requests.
-constexpr std::chrono::seconds kLongestUnheard{60};
+constexpr std::chrono::seconds kLongestSilence{60};
 // The time that linger() then waits for ranks that have not fetched the records read for them.
-constexpr std::chrono::seconds kHoldOut{2};
+constexpr std::chrono::seconds kLingerForRecords{2};
 
 }  // namespace
 
-void StreamService::know(int rank, int ranks) {
+void StreamService::set_rank(int rank, int ranks) {
   const Lock lock(mutex_);
   rank_ = rank;
-  asked_.assign(static_cast<size_t>(ranks), kNever);
+  last_requested_.assign(static_cast<size_t>(ranks), kNever);
   heard_.assign(static_cast<size_t>(ranks), clock_.now());
 }
 
-void StreamService::lead(Stream* stream) {
+void StreamService::set_leader(Stream* stream) {
   const Lock lock(mutex_);
   stream_ = stream;
 }
 
-void StreamService::lend(std::shared_ptr<const ReplayRecords> replay) {
+void StreamService::serve_replay(std::shared_ptr<const ReplayRecords> replay) {
   const Lock lock(mutex_);
   replay_ = std::move(replay);
 }
 
-void StreamService::share(std::shared_ptr<RecordShelf> shelf) {
+void StreamService::serve_shelf(std::shared_ptr<RecordShelf> shelf) {
   const Lock lock(mutex_);
   shelf_ = std::move(shelf);
 }
 
-void StreamService::begin_anew(uint64_t run) {
+void StreamService::begin_run(uint64_t run) {
   const Lock lock(mutex_);
   run_ = run;
   beginning_.reset();
   decisions_.clear();
-  std::fill(asked_.begin(), asked_.end(), kNever);
-  if (shelf_) shelf_->begin_anew(run);
+  std::fill(last_requested_.begin(), last_requested_.end(), kNever);
+  if (shelf_) shelf_->begin_run(run);
 }
 
 void StreamService::decided(const Decision& decision) {
   const Lock lock(mutex_);
-  decisions_.push_back({decision.first, encode_leader_response({.kind = Says::kDecision, .decision = decision})});
+  decisions_.push_back({decision.first, encode_leader_response({.kind = Kind::kDecision, .decision = decision})});
 }
 
 void StreamService::begins(const std::vector<std::string>& after) {
@@ -63,26 +63,26 @@ void StreamService::begins(const std::vector<std::string>& after) {
 
 void StreamService::ended(int64_t first) {
   const Lock lock(mutex_);
-  decisions_.push_back({first, encode_leader_response({Says::kEnd})});
+  decisions_.push_back({first, encode_leader_response({Kind::kEnd})});
 }
 
 void StreamService::linger() {
   Lock lock(mutex_);
-  asked_for_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_are_current(); });
+  request_arrived_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_have_last_decision(); });
   if (shelf_)
-    asked_for_.wait_for(lock, kHoldOut,
-                        [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->is_awaited() || all_have_left(); });
+    request_arrived_.wait_for(lock, kLingerForRecords,
+                              [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->has_late_rows() || all_have_left(); });
 }
 
-bool StreamService::all_are_current() const {
+bool StreamService::all_have_last_decision() const {
   if (decisions_.empty() && !beginning_) return true;
   const int64_t last = decisions_.empty() ? kKnowsBeginning : decisions_.back().first;
-  return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
+  return std::all_of(last_requested_.begin() + 1, last_requested_.end(), [&](int64_t asked) { return asked >= last; });
 }
 
 bool StreamService::all_have_left() const {
-  for (size_t rank = 0; rank < asked_.size(); ++rank)
-    if (rank != static_cast<size_t>(rank_) && asked_[rank] != kLeft) return false;
+  for (size_t rank = 0; rank < last_requested_.size(); ++rank)
+    if (rank != static_cast<size_t>(rank_) && last_requested_[rank] != kLeft) return false;
   return true;
 }
 
@@ -96,17 +96,17 @@ std::string StreamService::awaited() const {
   return fmt::format("rank {}, which is {} decisions behind", slowest(), decisions_.size());
 }
 
-Status StreamService::check_heard() const {
+Status StreamService::check_liveness() const {
   const StreamClock::Time now = clock_.now();
   const Lock lock(mutex_);
-  if (decisions_.size() < kMostAhead || asked_.size() < 2) return {};
+  if (decisions_.size() < kMostAhead || last_requested_.size() < 2) return {};
   const int rank = slowest();
-  if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
+  if (now - heard_[static_cast<size_t>(rank)] <= kLongestSilence) return {};
   return unavailable(
       fmt::format("rank {}, which is {} batches (or windows) behind, has asked rank 0 for nothing for {} s: it is "
                   "gone, or does not reach rank "
                   "0; start all ranks again, from a state",
-                  rank, decisions_.size(), kLongestUnheard.count()));
+                  rank, decisions_.size(), kLongestSilence.count()));
 }
 
 Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
@@ -119,7 +119,7 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
     case RankRequest::Kind::kRecords: return encode_rank_items(request.kind, find_records(request));
     case RankRequest::Kind::kNotes: return encode_rank_items(request.kind, find_notes(request));
     case RankRequest::Kind::kRows: return encode_rank_items(request.kind, find_rows(request));
-    case RankRequest::Kind::kGoodbye: leave(request); break;
+    case RankRequest::Kind::kGoodbye: note_goodbye(request); break;
     case RankRequest::Kind::kSignOfLife: break;
   }
   return Response();
@@ -133,7 +133,7 @@ std::vector<FoundItem> StreamService::find_records(const RankRequest& request) c
   std::vector<FoundItem> found(request.items.size());
   for (size_t i = 0; replay && i < found.size(); ++i) {
     const auto number = static_cast<int64_t>(request.items[i].number);
-    if (replay->will_know(number)) found[i].coming = 1;
+    if (replay->may_still_add(number)) found[i].coming = 1;
     if (same_run) found[i].body = replay->bytes_of(number);
   }
   return found;
@@ -145,7 +145,7 @@ std::vector<FoundItem> StreamService::find_notes(const RankRequest& request) con
   std::vector<FoundItem> found;
   for (const RankItem& from : request.items) {
     std::optional<Buffer> notes;
-    if (shelf) notes = shelf->notes(request.run, request.rank, from.partition, from.number);
+    if (shelf) notes = shelf->notes_from(request.run, request.rank, from.partition, from.number);
     if (!notes) {
       found.push_back({.coming = 1});
     } else {
@@ -159,51 +159,51 @@ std::vector<FoundItem> StreamService::find_rows(const RankRequest& request) {
   const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
   for (const RankItem& row : request.items)
-    found.push_back({shelf ? shelf->row(request.run, row.partition, row.number) : std::nullopt});
+    found.push_back({shelf ? shelf->take_row(request.run, row.partition, row.number) : std::nullopt});
   // With the lock held, since linger() could otherwise miss this between its check and its wait.
   const Lock lock(mutex_);
-  asked_for_.notify_all();
+  request_arrived_.notify_all();
   return found;
 }
 
 Buffer StreamService::find_decision(const RankRequest& request) {
   const int64_t first = request.first();
   Buffer response;
-  Stream* to_tell = nullptr;
+  Stream* to_notify = nullptr;
   {
     const Lock lock(mutex_);
-    if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
-    if (!is_other_rank(request.rank)) return encode_leader_response({Says::kNotYet});
+    if (std::optional<LeaderResponse> other = other_run_response(request)) return encode_leader_response(*other);
+    if (!is_other_rank(request.rank)) return encode_leader_response({Kind::kNotYet});
     const auto decision = std::lower_bound(decisions_.begin(), decisions_.end(), first,
                                            [](const auto& one, int64_t sought) { return one.first < sought; });
-    if (decision == decisions_.end()) return encode_leader_response({Says::kNotYet});
+    if (decision == decisions_.end()) return encode_leader_response({Kind::kNotYet});
     // A later decision exists, so none will ever begin at `first`.
-    if (decision->first != first) return encode_leader_response({Says::kNoSuchDecision});
+    if (decision->first != first) return encode_leader_response({Kind::kNoSuchDecision});
     response = decision->second;
-    to_tell = note_asked(request.rank, first);
+    to_notify = note_request(request.rank, first);
   }
   // Called without the lock, which the stream takes while it holds its own. The stream is alive:
-  // Decisions::close() waits for these calls before the stream is destroyed.
-  if (to_tell != nullptr) to_tell->look_again();
+  // StreamGroup::close() waits for these calls before the stream is destroyed.
+  if (to_notify != nullptr) to_notify->look_again();
   return response;
 }
 
 LeaderResponse StreamService::find_beginning(const RankRequest& request) {
   const Lock lock(mutex_);
-  if (std::optional<LeaderResponse> other = elsewhere(request)) return *other;
-  if (!beginning_ || !is_other_rank(request.rank)) return {Says::kNotYet};
-  (void)note_asked(request.rank, kKnowsBeginning);
-  return {.kind = Says::kBeginning, .after = *beginning_};
+  if (std::optional<LeaderResponse> other = other_run_response(request)) return *other;
+  if (!beginning_ || !is_other_rank(request.rank)) return {Kind::kNotYet};
+  (void)note_request(request.rank, kKnowsBeginning);
+  return {.kind = Kind::kBeginning, .after = *beginning_};
 }
 
-void StreamService::leave(const RankRequest& request) {
-  Stream* to_tell = nullptr;
+void StreamService::note_goodbye(const RankRequest& request) {
+  Stream* to_notify = nullptr;
   {
     const Lock lock(mutex_);
     if (request.run != run_ || !is_other_rank(request.rank)) return;
-    to_tell = note_asked(request.rank, kLeft);
+    to_notify = note_request(request.rank, kLeft);
   }
-  if (to_tell != nullptr) to_tell->look_again();
+  if (to_notify != nullptr) to_notify->look_again();
 }
 
 void StreamService::note_heard(int rank) {
@@ -211,31 +211,36 @@ void StreamService::note_heard(int rank) {
   if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_.now();
 }
 
-// Before rank 0 has begun its run, the answer is not known yet.
-std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
+// The response to a request of another run; nothing if the request is of this run. Before rank 0
+// has begun its first run, the response is kNotYet.
+std::optional<LeaderResponse> StreamService::other_run_response(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
-  return run_ > 0 ? LeaderResponse{Says::kInAnotherRun, run_} : LeaderResponse{Says::kNotYet};
+  return run_ > 0 ? LeaderResponse{Kind::kInAnotherRun, run_} : LeaderResponse{Kind::kNotYet};
 }
 
 int StreamService::slowest() const {
-  return static_cast<int>(std::min_element(asked_.begin() + 1, asked_.end()) - asked_.begin());
+  return static_cast<int>(std::min_element(last_requested_.begin() + 1, last_requested_.end()) -
+                          last_requested_.begin());
 }
 
-bool StreamService::is_other_rank(int rank) const { return rank != rank_ && static_cast<size_t>(rank) < asked_.size(); }
+bool StreamService::is_other_rank(int rank) const {
+  return rank != rank_ && static_cast<size_t>(rank) < last_requested_.size();
+}
 
-// Returns the stream if it may decide again now and could not before; null otherwise.
-Stream* StreamService::note_asked(int rank, int64_t first) {
-  int64_t& asked = asked_[static_cast<size_t>(rank)];
+// Records a request of a rank. Returns the stream if it may decide again now and could not before;
+// null otherwise. The caller calls its look_again() without the lock.
+Stream* StreamService::note_request(int rank, int64_t first) {
+  int64_t& asked = last_requested_[static_cast<size_t>(rank)];
   asked = std::max(asked, first);
-  asked_for_.notify_all();
-  return forget_what_all_have() ? stream_ : nullptr;
+  request_arrived_.notify_all();
+  return drop_acknowledged() ? stream_ : nullptr;
 }
 
-// A rank that requests a decision has all earlier ones. Returns true if more may be decided now and
-// could not be before.
-bool StreamService::forget_what_all_have() {
+// Drops the decisions that all ranks have: a rank that requests a decision has all earlier ones.
+// Returns true if more may be decided now and could not be before.
+bool StreamService::drop_acknowledged() {
   // Until all ranks have sent a request the minimum is kNever, and nothing is dropped.
-  const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
+  const int64_t least = *std::min_element(last_requested_.begin() + 1, last_requested_.end());
   const bool full = decisions_.size() >= kMostAhead;
   while (!decisions_.empty() && decisions_.front().first < least) decisions_.pop_front();
   return full && decisions_.size() < kMostAhead;

@@ -25,24 +25,25 @@ namespace forebay {
 /// for notes and records of a log that the ranks read together, and, on rank 0, for decisions.
 ///
 /// The transport's threads call answer(). The stream that decides calls the methods of
-/// DecisionWitness under its own lock. The service refers to that stream until lead(nullptr), and
-/// shares the replay buffer and the shelf.
-class StreamService final : public Service, public DecisionWitness {
+/// DecisionObserver under its own lock. The service refers to that stream until
+/// set_leader(nullptr), and shares the replay buffer and the shelf.
+class StreamService final : public Service, public DecisionObserver {
  public:
   explicit StreamService(const StreamClock& clock = StreamClock::real()) : clock_(clock) {}
 
   /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
-  void know(int rank, int ranks);
-  /// Sets the stream that decides for all ranks; null: there is none any more.
-  void lead(Stream* stream);
-  /// Set the replay buffer and the shelf whose records other ranks may request.
-  void lend(std::shared_ptr<const ReplayRecords> replay);
-  void share(std::shared_ptr<RecordShelf> shelf);
+  void set_rank(int rank, int ranks);
+  /// Sets the stream that decides for all ranks, on rank 0. Null: it no longer exists.
+  void set_leader(Stream* stream);
+  /// Serves the records of this rank's replay buffer to other ranks.
+  void serve_replay(std::shared_ptr<const ReplayRecords> replay);
+  /// Serves the notes and rows of this rank's shelf to other ranks.
+  void serve_shelf(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.
-  void begin_anew(uint64_t run);
+  void begin_run(uint64_t run);
   /// Unavailable if no more can be decided until the slowest rank requests a decision, and that
   /// rank has been silent for long.
-  Status check_heard() const;
+  Status check_liveness() const;
   /// Waits, at most some seconds, until all other ranks have requested all decisions and have
   /// fetched the records that were read for them, or have left.
   void linger();
@@ -56,21 +57,21 @@ class StreamService final : public Service, public DecisionWitness {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  using Says = LeaderResponse::Kind;
+  using Kind = LeaderResponse::Kind;
   Buffer find_decision(const RankRequest& request);
   LeaderResponse find_beginning(const RankRequest& request);
   std::vector<FoundItem> find_records(const RankRequest& request) const;
   std::vector<FoundItem> find_notes(const RankRequest& request) const;
   std::vector<FoundItem> find_rows(const RankRequest& request);
-  void leave(const RankRequest& request);
-  std::optional<LeaderResponse> elsewhere(const RankRequest& request) const FOREBAY_REQUIRES(mutex_);
+  void note_goodbye(const RankRequest& request);
+  std::optional<LeaderResponse> other_run_response(const RankRequest& request) const FOREBAY_REQUIRES(mutex_);
   void note_heard(int rank);
   int slowest() const FOREBAY_REQUIRES(mutex_);
   bool is_other_rank(int rank) const FOREBAY_REQUIRES(mutex_);
-  bool all_are_current() const FOREBAY_REQUIRES(mutex_);
+  bool all_have_last_decision() const FOREBAY_REQUIRES(mutex_);
   bool all_have_left() const FOREBAY_REQUIRES(mutex_);
-  [[nodiscard]] Stream* note_asked(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
-  bool forget_what_all_have() FOREBAY_REQUIRES(mutex_);
+  [[nodiscard]] Stream* note_request(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
+  bool drop_acknowledged() FOREBAY_REQUIRES(mutex_);
   template <typename T>
   T under_lock(T StreamService::* member) const {
     const Lock lock(mutex_);
@@ -81,7 +82,7 @@ class StreamService final : public Service, public DecisionWitness {
 
   const StreamClock& clock_;
   mutable Mutex mutex_;
-  CondVar asked_for_;
+  CondVar request_arrived_;
   Stream* stream_ FOREBAY_GUARDED_BY(mutex_) = nullptr;
   int rank_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
@@ -89,7 +90,7 @@ class StreamService final : public Service, public DecisionWitness {
   // Decisions by first record, each as an encoded LeaderResponse; the last one may be the end.
   std::deque<std::pair<int64_t, Buffer>> decisions_ FOREBAY_GUARDED_BY(mutex_);
   // By rank: first record of the last decision that it requested, or one of the constants above.
-  std::vector<int64_t> asked_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<int64_t> last_requested_ FOREBAY_GUARDED_BY(mutex_);
   std::vector<StreamClock::Time> heard_ FOREBAY_GUARDED_BY(mutex_);  // by rank: time of its last request
   std::shared_ptr<const ReplayRecords> replay_ FOREBAY_GUARDED_BY(mutex_);
   std::shared_ptr<RecordShelf> shelf_ FOREBAY_GUARDED_BY(mutex_);

@@ -32,17 +32,17 @@ FileRows::FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::sha
     : place_(std::move(place)), file_(std::move(file)), table_(std::move(table)), reading_(reading), payload_(payload),
       next_(first), last_(table_->size() - 1) {
   // The last row has the file's place as its offset, so it must be known before the first row.
-  while (last_ >= 0 && !keeps(last_)) --last_;
-  skip_left_out();
+  while (last_ >= 0 && !is_selected(last_)) --last_;
+  skip_unselected();
 }
 
-bool FileRows::keeps(int64_t row) const {
+bool FileRows::is_selected(int64_t row) const {
   const std::vector<uint64_t>* const kept = table_->kept_rows();
   return kept == nullptr || ((*kept)[static_cast<size_t>(row / 64)] >> (row % 64) & 1) != 0;
 }
 
-void FileRows::skip_left_out() {
-  while (next_ <= last_ && !keeps(next_)) ++next_;
+void FileRows::skip_unselected() {
+  while (next_ <= last_ && !is_selected(next_)) ++next_;
 }
 
 LogRecord FileRows::record_of(int64_t row, Buffer payload) const {
@@ -111,7 +111,7 @@ uint64_t FileRows::take_block(size_t records, uint64_t bytes, std::vector<LogRec
     if (!rows.empty() && size + row_bytes > kBlockBytes) break;
     rows.emplace_back(next_++, row_bytes);
     size += row_bytes;
-    skip_left_out();
+    skip_unselected();
   }
   const Buffer block = Buffer::allocate(size);
   uint64_t taken = 0;
@@ -139,7 +139,7 @@ Status FileRows::take(size_t records, uint64_t bytes, const std::stop_token& sto
     if (next_ < group_end_ && !done()) continue;
     group_.reset();
     group_bytes_ = 0;
-    skip_left_out();
+    skip_unselected();
   }
   return {};
 }

@@ -47,8 +47,8 @@ class FileRows {
   uint64_t held_bytes() const { return group_bytes_; }
 
  private:
-  bool keeps(int64_t row) const;
-  void skip_left_out();
+  bool is_selected(int64_t row) const;
+  void skip_unselected();
   Result<Columns> decode(int64_t chunk, const std::stop_token& stop) const;
   Result<std::vector<Buffer>> fetch(int64_t chunk, const std::stop_token& stop) const;
   Status load_group(const std::stop_token& stop, std::vector<LogRecord>& out);

@@ -15,12 +15,12 @@ namespace forebay {
 
 namespace {
 
-constexpr std::chrono::seconds kUntilOneSettles{30};
+constexpr std::chrono::seconds kFirstFilePatience{30};
 // A folder full of files that are no tables must not be read to its end.
 constexpr int kFirstFilesTried = 16;
 
 /// Whether the name of a file, or of a folder on its path, marks it as not being data.
-bool lies_aside(std::string_view key) {
+bool is_below_aside(std::string_view key) {
   while (true) {
     // Each folder on the path counts: everything below _temporary/ is skipped.
     const size_t slash = key.find('/');
@@ -50,16 +50,16 @@ Status check_same_fields(const Schema& first, const Schema& found) {
 }
 
 /// One file, opened if it is still the file of that place.
-struct OpenedPlace {
+struct OpenedTable {
   std::shared_ptr<OpenedFile> file;  ///< null if it is gone or was changed
   std::shared_ptr<const ChunkSource> table;
   Status status;  ///< error of its data
 };
 
-Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& reading, const Schema* schema,
-                               const std::stop_token& stop) {
+Result<OpenedTable> open_table_at(const FolderPlace& place, const RowReading& reading, const Schema* schema,
+                                  const std::stop_token& stop) {
   const std::string path = reading.pattern.base() + place.key;
-  OpenedPlace opened;
+  OpenedTable opened;
   // Opened before its time is read: if the name still has the place's time then, the open file is
   // the file of that place.
   Result<std::shared_ptr<OpenedFile>> file = OpenedFile::open(path);
@@ -81,7 +81,7 @@ Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& readi
   return opened;
 }
 
-struct RowLogParts {
+struct RowLogState {
   RowReading reading;
   StreamClock& clock;
   RowPayload payload;
@@ -91,19 +91,19 @@ struct RowLogParts {
 
 class RowsReader final : public FolderReader {
  public:
-  RowsReader(std::shared_ptr<const RowLogParts> log, RowPlace after)
+  RowsReader(std::shared_ptr<const RowLogState> log, RowPlace after)
       : FolderReader(log->reading.pattern, after.file, log->clock), log_(std::move(log)) {
     // After a file's last row that file is not needed; reading begins with the next file.
-    if (after.row != RowPlace::kLast) begun_ = std::move(after);
+    if (after.row != RowPlace::kLast) resume_after_ = std::move(after);
   }
 
   uint64_t held_bytes() const override { return rows_ ? rows_->held_bytes() : 0; }
   /// A bad file is also reported here: the step that contains it may wait forever for other
   /// records.
-  std::string troubled() const override { return trouble_; }
+  std::string trouble() const override { return trouble_; }
 
  private:
-  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
+  Status poll(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
               std::vector<LogRecord>& records) override {
     uint64_t bytes = 0;
     const size_t most = std::max<size_t>(limits.records, 1);
@@ -124,20 +124,20 @@ class RowsReader final : public FolderReader {
 
   /// Returns whether there was a file.
   Result<bool> begin_file(const std::stop_token& stop, std::vector<LogRecord>& records) {
-    if (begun_) {
-      const RowPlace at = *std::exchange(begun_, std::nullopt);
+    if (resume_after_) {
+      const RowPlace at = *std::exchange(resume_after_, std::nullopt);
       return begin_at(at.file, at.row + 1, stop, records);
     }
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(1, stop));
     // If the next file was changed or is gone, those after it may be available.
     if (found.empty()) return folder_.has_waiting();
-    if (lies_aside(found[0].place.key)) return true;
+    if (is_below_aside(found[0].place.key)) return true;
     return begin_at(found[0].place, 0, stop, records);
   }
 
   Result<bool> begin_at(const FolderPlace& place, int64_t row, const std::stop_token& stop,
                         std::vector<LogRecord>& records) {
-    FOREBAY_ASSIGN(OpenedPlace opened, open_place(place, log_->reading, &log_->payload.schema(), stop));
+    FOREBAY_ASSIGN(OpenedTable opened, open_table_at(place, log_->reading, &log_->payload.schema(), stop));
     const std::string path = log_->reading.pattern.base() + place.key;
     // A file that vanished before any of its rows was returned was never part of the log.
     if (!opened.file && row > 0)
@@ -154,21 +154,21 @@ class RowsReader final : public FolderReader {
     return true;
   }
 
-  const std::shared_ptr<const RowLogParts> log_;
-  std::optional<RowPlace> begun_;  ///< last row that was read of a partly read file
+  const std::shared_ptr<const RowLogState> log_;
+  std::optional<RowPlace> resume_after_;  ///< last row that was read of a partly read file
   std::optional<FileRows> rows_;
   std::string trouble_;  ///< error of the last file; empty if it is good
 };
 
 class RowLog final : public RecordLog {
  public:
-  explicit RowLog(RowLogParts parts)
-      : parts_(std::make_shared<const RowLogParts>(std::move(parts))), partitions_{parts_->name} {}
+  explicit RowLog(RowLogState parts)
+      : state_(std::make_shared<const RowLogState>(std::move(parts))), partitions_{state_->name} {}
 
-  const Schema& schema() const override { return parts_->payload.schema(); }
+  const Schema& schema() const override { return state_->payload.schema(); }
   const std::vector<std::string>& partitions() const override { return partitions_; }
-  std::string identity() const override { return parts_->identity; }
-  std::string name() const override { return parts_->name; }
+  std::string identity() const override { return state_->identity; }
+  std::string name() const override { return state_->name; }
 
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
     RowPlace after;
@@ -176,10 +176,10 @@ class RowLog final : public RecordLog {
       FOREBAY_RETURN_IF_ERROR(check_offset(from[0].after));
       after = *RowPlace::parse(from[0].after);
     }
-    return std::unique_ptr<LogReader>(std::make_unique<RowsReader>(parts_, std::move(after)));
+    return std::unique_ptr<LogReader>(std::make_unique<RowsReader>(state_, std::move(after)));
   }
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    FOREBAY_ASSIGN(FolderPlace last, last_settled(parts_->reading.pattern, parts_->clock, stop));
+    FOREBAY_ASSIGN(FolderPlace last, last_settled(state_->reading.pattern, state_->clock, stop));
     return std::vector<std::string>{last.key.empty() ? "" : RowPlace{std::move(last)}.to_string()};
   }
   int compare(const std::string& a, const std::string& b) const override {
@@ -193,18 +193,18 @@ class RowLog final : public RecordLog {
                     offset.substr(0, 100)));
   }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
-    return parts_->payload.read(record.payload, record.key, out);
+    return state_->payload.read(record.payload, record.key, out);
   }
 
  private:
-  const std::shared_ptr<const RowLogParts> parts_;
+  const std::shared_ptr<const RowLogState> state_;
   const std::vector<std::string> partitions_;
 };
 
 Result<bool> has_files(const FilePattern& pattern, const std::stop_token& stop) {
   bool any = false;
   FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) {
-    any = any || (!is_unfinished_name(file.path) && !lies_aside(pattern.key(file.path)));
+    any = any || (!is_unfinished_name(file.path) && !is_below_aside(pattern.key(file.path)));
   }));
   return any;
 }
@@ -220,7 +220,7 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
                     reading.pattern.text()));
   // Uses the log's order, so that all ranks take the same file as the first.
   FollowedFolder folder(reading.pattern, {}, clock);
-  const auto end = clock.now() + kUntilOneSettles;
+  const auto end = clock.now() + kFirstFilePatience;
   Status first_bad;
   for (int tried = 0; tried < kFirstFilesTried && clock.now() < end;) {
     FOREBAY_ASSIGN(const std::vector<FollowedFolder::Found> found, folder.next(1, stop));
@@ -230,9 +230,9 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
         return cancelled("stopped while waiting for a first file");
       continue;
     }
-    if (lies_aside(found[0].place.key)) continue;
+    if (is_below_aside(found[0].place.key)) continue;
     ++tried;
-    FOREBAY_ASSIGN(OpenedPlace opened, open_place(found[0].place, reading, nullptr, stop));
+    FOREBAY_ASSIGN(OpenedTable opened, open_table_at(found[0].place, reading, nullptr, stop));
     if (opened.table) return opened.table;
     if (first_bad.ok()) first_bad = opened.status;
   }
@@ -240,7 +240,7 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
   return unavailable(
       fmt::format("'{}': no file has been left alone for a second in the last {}; write under names that end in "
                   ".tmp, and rename",
-                  reading.pattern.text(), kUntilOneSettles.count()));
+                  reading.pattern.text(), kFirstFilePatience.count()));
 }
 
 }  // namespace
@@ -261,7 +261,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
     schema.push_back(std::move(field));
   }
   return std::shared_ptr<const RecordLog>(std::make_shared<const RowLog>(
-      RowLogParts{std::move(reading), clock, RowPayload(std::move(schema)), std::move(identity), pattern}));
+      RowLogState{std::move(reading), clock, RowPayload(std::move(schema)), std::move(identity), pattern}));
 }
 
 }  // namespace forebay

@@ -169,10 +169,10 @@ TEST_F(RowLogTest, WhoWaitsIsToldOfAFileThatGivesNoRows) {
   ASSERT_TRUE(log);
   const auto reading = log->read_after(positions_of(*log)).value();
   EXPECT_EQ(read_count(*reading, {0}, 3).size(), 3u);
-  EXPECT_NE(reading->troubled().find(folder_.path("1.fake")), std::string::npos) << reading->troubled();
+  EXPECT_NE(reading->trouble().find(folder_.path("1.fake")), std::string::npos) << reading->trouble();
   put_table(folder_, "2.fake", text_table(texts_from(2, 2), 2, 2));
   EXPECT_EQ(read_count(*reading, {0}, 2).size(), 2u);
-  EXPECT_EQ(reading->troubled(), "");
+  EXPECT_EQ(reading->trouble(), "");
 }
 
 TEST_F(RowLogTest, ADamagedRowGroupIsOneRecordAndTheOthersCome) {

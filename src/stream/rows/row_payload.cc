@@ -45,21 +45,21 @@ Value value_in(const Field& field, Buffer bytes, size_t each) {
 
 RowPayload::RowPayload(Schema schema) : schema_(std::move(schema)), fixed_bytes_(kWord) {
   for (const Field& field : schema_) {
-    Place place;
+    FieldLayout place;
     place.varies = !field.fixed_shape();
     if (place.varies && field.kind == FieldKind::kTensor) place.each = dtype_size(field.dtype);
     if (!place.varies) place.fixed = row_bytes(field);
     fixed_bytes_ += place.varies ? kWord : padded(place.fixed);
-    places_.push_back(place);
+    layouts_.push_back(place);
   }
 }
 
 size_t RowPayload::bytes(const Columns& columns, int64_t row) const {
   size_t bytes = fixed_bytes_;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].varies) continue;
+  for (size_t i = 0; i < layouts_.size(); ++i) {
+    if (!layouts_[i].varies) continue;
     const int64_t* const offset = columns.values[i].offset() + row;
-    bytes += padded(static_cast<size_t>(offset[1] - offset[0]) * places_[i].each);
+    bytes += padded(static_cast<size_t>(offset[1] - offset[0]) * layouts_[i].each);
   }
   return bytes;
 }
@@ -67,8 +67,8 @@ size_t RowPayload::bytes(const Columns& columns, int64_t row) const {
 void RowPayload::write(const Columns& columns, int64_t row, uint8_t* out) const {
   std::memset(out, 0, kWord);
   out += kWord;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const Place& place = places_[i];
+  for (size_t i = 0; i < layouts_.size(); ++i) {
+    const FieldLayout& place = layouts_[i];
     const ColumnValues& column = columns.values[i];
     uint64_t size = place.fixed;
     size_t begin = static_cast<size_t>(row) * place.fixed;
@@ -101,17 +101,17 @@ Status RowPayload::read(const Buffer& given, const std::string& key, Record& out
   const Buffer payload = aligned_payload(given);
   out.clear();
   size_t at = kWord;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    uint64_t size = places_[i].fixed;
-    if (places_[i].varies) {
+  for (size_t i = 0; i < layouts_.size(); ++i) {
+    uint64_t size = layouts_[i].fixed;
+    if (layouts_[i].varies) {
       if (payload.size() - at < kWord) return cut_off();
       size = word_at(payload, at);
       at += kWord;
     }
     // A damaged size may be any number, also one for which padded() overflows.
-    if (size > payload.size() - at || padded(size) > payload.size() - at || size % places_[i].each != 0)
+    if (size > payload.size() - at || padded(size) > payload.size() - at || size % layouts_[i].each != 0)
       return cut_off();
-    out.push_back(value_in(schema_[i], payload.slice(at, size), places_[i].each));
+    out.push_back(value_in(schema_[i], payload.slice(at, size), layouts_[i].each));
     at += padded(size);
   }
   return at == payload.size() ? Status() : corrupt("a row has more than its fields").with_key(key);

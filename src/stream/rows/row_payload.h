@@ -33,13 +33,13 @@ class RowPayload {
   Status read(const Buffer& payload, const std::string& key, Record& out) const;
 
  private:
-  struct Place {
+  struct FieldLayout {
     size_t fixed = 0;  ///< fields of fixed shape: bytes of a row
     size_t each = 1;   ///< other fields: bytes of one element, which offsets count
     bool varies = false;
   };
   const Schema schema_;
-  std::vector<Place> places_;
+  std::vector<FieldLayout> layouts_;
   size_t fixed_bytes_ = 0;  ///< bytes of a row whose fields of varying length are empty
 };
 

@@ -1,4 +1,4 @@
-#include "stream/ranks/decisions.h"
+#include "stream/ranks/stream_group.h"
 
 #include <cstdlib>
 #include <future>
@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 // Holds a stream up, with its lock, where it next decides a decision.
-class Gate final : public DecisionWitness {
+class Gate final : public DecisionObserver {
  public:
   void decided(const Decision&) override {
     if (std::exchange(passed_, true)) return;
@@ -28,10 +28,10 @@ class Gate final : public DecisionWitness {
   bool passed_ = false;
 };
 
-class DecisionsTest : public testing::Test {
+class StreamGroupTest : public testing::Test {
  protected:
   void TearDown() override {
-    first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last decision
+    first_->begin_run();  // so that nobody waits for rank 1 to ask for the last decision
     second_->close();
     first_->close();
   }
@@ -42,24 +42,25 @@ class DecisionsTest : public testing::Test {
   }
 
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const std::shared_ptr<Decisions> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
+  const std::shared_ptr<StreamGroup> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
 };
 
-// Three threads with three locks: the one that keeps a record, the one that decides a decision, and the one that answers another rank.
-TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
+// Three threads hold three locks: one retains a record, one makes a decision, and one answers
+// another rank.
+TEST_F(StreamGroupTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
   AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
   const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
-  first_->lend(kept);
+  first_->serve_replay(kept);
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
 
   const auto gate = std::make_shared<Gate>();
-  stream.set_witness(gate, 1000);
+  stream.set_observer(gate, 1000);
   auto knows = std::async(std::launch::async, [&] { return wait_known(stream, 20); });
   ASSERT_TRUE(gate->wait());
-  auto keeps = std::async(std::launch::async, [&] { return kept->keep(stream, std::vector<int64_t>{0}, 10).ok(); });
+  auto keeps = std::async(std::launch::async, [&] { return kept->retain(stream, std::vector<int64_t>{0}, 10).ok(); });
   let_others_run();  // so that it waits for the stream
   auto asks =
       std::async(std::launch::async, [&] { return second_->ask(RankRequest::Kind::kRecords, 0, {{0, 4}}, {}); });
@@ -75,11 +76,11 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   (void)asks.get();  // on a busy machine it may come too late
   stream.stop();
   second_->close();
-  first_->begin_anew();
+  first_->begin_run();
   first_->close();
 }
 
-TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
+TEST_F(StreamGroupTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
   AwaitedStream leads(log, decisions_of(10)), follows(log, decisions_of(10));
   first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
@@ -87,7 +88,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
   leads.seek(leads.beginning());
   EXPECT_TRUE(wait_known(leads, 10));
   for (int times = 0; times < 2; ++times) {  // also after it has gone elsewhere
-    if (times > 0) second_->begin_anew();
+    if (times > 0) second_->begin_run();
     follows.seek(follows.beginning());
     EXPECT_FALSE(wait_known(follows, 10));
     EXPECT_EQ(follows.failure().code(), Code::kStateMismatch);
@@ -97,7 +98,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
   end(leads, follows);
 }
 
-TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
+TEST_F(StreamGroupTest, ranks_begin_where_the_log_ended_for_rank_0) {
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
@@ -105,7 +106,7 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
   for (Stream* const stream : {&leads, &follows}) stream->seek(stream->beginning());
-  EXPECT_FALSE(leads.known(4));
+  EXPECT_FALSE(leads.request(4));
   ASSERT_TRUE(log->wait_idle(2)) << "it has begun";
   log->append(0, 6);
   log->append(1, 6);
@@ -116,8 +117,8 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   end(leads, follows);
 }
 
-// What each rank's state says of the decision is told to nobody: whoever decides must not pass over it.
-TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
+// The decision of a state is not reported to other ranks, so the rank that decides must not skip it.
+TEST_F(StreamGroupTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
   const auto log = log_with({12});
   StreamOptions options = decisions_of(12);
   options.on_underrun = OnUnderrun::kRepeat;
@@ -128,27 +129,27 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_re
   second_->lead_or_follow(follows);
   for (AwaitedStream* const stream : {&leads, &follows}) {
     stream->seek(before.place(5));
-    EXPECT_FALSE(stream->hurry(8));
+    EXPECT_FALSE(stream->decide_now(8));
   }
   for (AwaitedStream* const stream : {&leads, &follows}) {
     ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
     EXPECT_EQ(keys(*stream, 5, 12), keys(before, 5, 12));
   }
-  EXPECT_TRUE(leads.hurry(14));
+  EXPECT_TRUE(leads.decide_now(14));
   ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
   EXPECT_EQ(follows.missing(0, 14), (std::vector<int64_t>{12, 13}));
   end(leads, follows);
 }
 
 // So that a state of any rank that is made before the first batch says where the run begins.
-TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
+TEST_F(StreamGroupTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
   AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
-  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  for (const auto& ranks : {first_, second_}) ranks->begin_run();
   follows.seek(follows.beginning());
   EXPECT_FALSE(follows.await_beginning(20ms, {})) << "rank 0 has not begun";
   StreamPlace from = leads.beginning();
@@ -165,14 +166,14 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   end(leads, follows);
 }
 
-TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
+TEST_F(StreamGroupTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   const auto log = log_with({100});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
   AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
-  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  for (const auto& ranks : {first_, second_}) ranks->begin_run();
   StreamPlace from = leads.beginning();
   from.after = *log->ends({});
   from.begun = true;

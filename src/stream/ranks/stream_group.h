@@ -16,19 +16,19 @@
 
 namespace forebay {
 
-/// The part of a rank in a stream that the ranks of a job read together. Rank 0 decides which
+/// The connection of one rank to the other ranks that read the same stream. Rank 0 decides which
 /// records come next. The other ranks request each decision, some tens of bytes, and repeat a
 /// request whose answer is lost. Rank 0 stores a bounded number of decisions for the slowest rank;
 /// beyond that number it decides nothing more until that rank has requested the next one. Over the
-/// same connections ranks lend each other records of their replay buffers, and send each other the
-/// records that each of them reads for all.
+/// same connections ranks send each other records of their replay buffers, and the records that
+/// each of them reads for all.
 ///
-/// Made and closed by the loader. Threads of the loader and of the stream use it to ask other
-/// ranks. It shares the job, whose listener serves `service`, and ends that listener in close().
-class Decisions {
+/// A StreamRun makes and closes it. ask() may be called from any thread. It shares the job, whose
+/// listener serves `service`, and ends that listener in close().
+class StreamGroup {
  public:
-  Decisions(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
-  ~Decisions();
+  StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
+  ~StreamGroup();
 
   int rank() const { return job_->rank(); }
   int ranks() const { return job_->ranks(); }
@@ -38,19 +38,21 @@ class Decisions {
   /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// Lets other ranks request the records of this rank's replay buffer.
-  void lend(std::shared_ptr<const ReplayRecords> replay) { service_->lend(std::move(replay)); }
+  void serve_replay(std::shared_ptr<const ReplayRecords> replay) { service_->serve_replay(std::move(replay)); }
   /// Lets other ranks request the records that this rank reads for all of them.
-  void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
+  void serve_shelf(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Requests records of a rank's replay buffer (kRecords), notes of the records that it has read
-  /// (kNotes), or such records (kRows). Waits at most for kRankDeadline and returns one item for
-  /// each item of the request. Errors: those of Transport::call(), and Corrupt for a malformed
-  /// response.
+  /// Requests records of a rank's replay buffer (kRecords), notes of the records that the rank has
+  /// read (kNotes), or these records (kRows). Waits for the response, kRankDeadline at most, and
+  /// returns one item for each item of the request. Errors: those of Transport::call(), and Corrupt
+  /// for a malformed response.
   Result<std::vector<ResponseItem>> ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
                                         const std::stop_token& stop) const;
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
-  void begin_anew();
+  void begin_run();
+  /// Tells the other ranks that this one requests nothing more, waits until they have fetched from
+  /// it all that they need, some seconds at most, and closes the job's listener.
   void close();
 
  private:
@@ -61,7 +63,7 @@ class Decisions {
   const std::shared_ptr<StreamService> service_;
   std::shared_ptr<FollowedDecisions> followed_;  // null on rank 0
   std::atomic<uint64_t> run_ = 0;
-  int readers_ = 1;  // only ranks below this number get requests
+  int readers_ = 1;  // ranks below this number decide or read partitions, and so get requests
   bool closed_ = false;
   std::jthread watching_;  // on rank 0: checks that the other ranks are alive
 };

@@ -1,4 +1,4 @@
-#include "stream/ranks/decisions.h"
+#include "stream/ranks/stream_group.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,21 +13,21 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbyeDeadline{200};
-constexpr std::chrono::seconds kLookForOthers{1};  // between checks for a silent rank
+constexpr std::chrono::seconds kLivenessCheckInterval{1};  // between checks for a silent rank
 
 }  // namespace
 
-Decisions::Decisions(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service)
+StreamGroup::StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service)
     : job_(std::move(job)), service_(std::move(service)) {
-  service_->know(rank(), ranks());
+  service_->set_rank(rank(), ranks());
 }
 
-Decisions::~Decisions() { close(); }
+StreamGroup::~StreamGroup() { close(); }
 
-void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
+void StreamGroup::lead_or_follow(Stream& stream, RunTerms terms) {
   job_->set_run(std::move(terms));
   if (rank() == 0) {
-    service_->lead(&stream);
+    service_->set_leader(&stream);
     stream.set_publisher(service_);
     if (ranks() > 1)
       watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
@@ -38,19 +38,19 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
 }
 
 // If nothing can be decided any more, all ranks wait and no other call would find the silent rank.
-void Decisions::watch_others(Stream& stream, const std::stop_token& stop) const {
-  while (StreamClock::real().wait_for(kLookForOthers, stop)) {
-    if (Status heard = service_->check_heard(); !heard.ok()) stream.fail(std::move(heard));
+void StreamGroup::watch_others(Stream& stream, const std::stop_token& stop) const {
+  while (StreamClock::real().wait_for(kLivenessCheckInterval, stop)) {
+    if (Status heard = service_->check_liveness(); !heard.ok()) stream.fail(std::move(heard));
   }
 }
 
-void Decisions::share(std::shared_ptr<RecordShelf> shelf, size_t partitions) {
-  service_->share(std::move(shelf));
+void StreamGroup::serve_shelf(std::shared_ptr<RecordShelf> shelf, size_t partitions) {
+  service_->serve_shelf(std::move(shelf));
   readers_ = std::min(ranks(), static_cast<int>(std::min<size_t>(partitions, INT_MAX)));
 }
 
-Result<std::vector<ResponseItem>> Decisions::ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
-                                                 const std::stop_token& stop) const {
+Result<std::vector<ResponseItem>> StreamGroup::ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
+                                                   const std::stop_token& stop) const {
   const size_t count = items.size();
   const RankRequest request{kind, this->rank(), run_, std::move(items)};
   FOREBAY_ASSIGN(const Buffer response, job_->ask(rank, kStreamServiceName, encode_rank_request(request),
@@ -58,14 +58,14 @@ Result<std::vector<ResponseItem>> Decisions::ask(RankRequest::Kind kind, int ran
   return parse_rank_items(kind, count, response);
 }
 
-void Decisions::begin_anew() {
+void StreamGroup::begin_run() {
   // All ranks have the same count, so a request of one run never gets an answer of another.
   ++run_;
-  service_->begin_anew(run_);
-  if (followed_) followed_->begin_anew(run_);
+  service_->begin_run(run_);
+  if (followed_) followed_->begin_run(run_);
 }
 
-void Decisions::close() {
+void StreamGroup::close() {
   if (std::exchange(closed_, true)) return;
   if (followed_) followed_->stop();
   watching_.request_stop();
@@ -74,13 +74,13 @@ void Decisions::close() {
   // Other ranks may not have requested the last decisions yet. Once they have all of them, they no
   // longer need this rank.
   service_->linger();
-  service_->lead(nullptr);
+  service_->set_leader(nullptr);
   // Waits for calls of the service in progress, which may still call the stream.
   job_->close();
 }
 
 // Ranks that hold records for this rank need not wait for it any longer.
-void Decisions::say_goodbye() {
+void StreamGroup::say_goodbye() {
   std::vector<std::future<void>> heard;
   for (int to = 0; to < readers_; ++to) {
     if (to == rank()) continue;

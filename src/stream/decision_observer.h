@@ -8,19 +8,20 @@
 
 namespace forebay {
 
-/// Receives every decision of a stream, in order, as soon as it is made.
+/// Receives every decision of a stream, in order, as soon as it is made. A journal records the
+/// decisions; a StreamService sends them to other ranks, and can hold up further ones.
 ///
-/// The stream calls all methods under its lock, so they must not wait.
-class DecisionWitness {
+/// The stream shares it, and calls all methods under its lock, so they must not wait.
+class DecisionObserver {
  public:
-  virtual ~DecisionWitness() = default;
+  virtual ~DecisionObserver() = default;
   virtual void decided(const Decision& decision) = 0;
-  /// The run, which is one of StreamOptions::from_now, begins after these offsets.
+  /// A run of StreamOptions::from_now begins after these offsets.
   virtual void begins(const std::vector<std::string>& /*after*/) {}
   /// The stream has ended before record `first`: no further decision follows.
   virtual void ended(int64_t /*first*/) {}
-  /// Whether one more decision may be made now. The witness's owner calls Stream::look_again() when
-  /// that changes.
+  /// Whether one more decision may be made now. The observer's owner calls Stream::look_again()
+  /// when that changes.
   virtual bool may_decide() { return true; }
   /// The reason why no decision may be made, for the user's log.
   virtual std::string awaited() const { return {}; }
