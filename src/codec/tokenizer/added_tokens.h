@@ -16,9 +16,9 @@ struct AddedToken {
   std::string text;
   int32_t id = 0;
   /// True if the token matches only between characters that belong to no word.
-  bool alone = false;
-  bool takes_left = false, takes_right = false;  ///< also takes the adjacent blanks
-  bool normalized = false;                       ///< matched after normalization
+  bool single_word = false;
+  bool strips_left = false, strips_right = false;  ///< also takes the adjacent blanks
+  bool normalized = false;                         ///< matched after normalization
 };
 
 /// Parses the list of a tokenizer file.
@@ -56,7 +56,7 @@ class AddedTokens {
     size_t begin = 0, end = 0;
   };
   const AddedToken* next(std::string_view text, size_t& at) const;
-  static Match match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t free_from);
+  static Match match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t min_begin);
 
   std::array<std::vector<AddedToken>, 256> by_first_;  ///< longest first
   bool empty_ = true;

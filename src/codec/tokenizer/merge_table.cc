@@ -22,7 +22,7 @@ void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
     for (size_t i = 1; i + 1 < count; ++i) {
       if (ranks[i].rank < ranks[best].rank) best = i;
     }
-    if (ranks[best].rank == MergeTable::kNever) break;
+    if (ranks[best].rank == MergeTable::kNoMerge) break;
     tokens[best] = ranks[best].made;
     std::copy(tokens.begin() + static_cast<std::ptrdiff_t>(best) + 2,
               tokens.begin() + static_cast<std::ptrdiff_t>(count),
@@ -72,7 +72,7 @@ class LongWord {
 
   void look(size_t at) {
     const Rank rank = table_.find(links_[at].token, links_[links_[at].next].token);
-    if (rank.rank != MergeTable::kNever) queue_.emplace(rank.rank, at, links_[at].next, rank.made);
+    if (rank.rank != MergeTable::kNoMerge) queue_.emplace(rank.rank, at, links_[at].next, rank.made);
   }
   void join(size_t at, int32_t made) {
     Link& left = links_[at];

@@ -9,9 +9,9 @@ namespace forebay {
 /// Maps pairs of tokens to the token they merge into and its rank. Immutable once filled.
 class MergeTable {
  public:
-  static constexpr uint32_t kNever = UINT32_MAX;
+  static constexpr uint32_t kNoMerge = UINT32_MAX;
   struct Merge {
-    uint32_t rank = kNever;
+    uint32_t rank = kNoMerge;
     int32_t made = 0;
   };
 

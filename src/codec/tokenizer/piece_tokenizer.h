@@ -6,8 +6,8 @@
 #include "codec/tokenizer/added_tokens.h"
 #include "codec/tokenizer/normalizer.h"
 #include "codec/tokenizer/piece_model.h"
+#include "codec/tokenizer/pre_tokenizer.h"
 #include "codec/tokenizer/text_tokenizer.h"
-#include "codec/tokenizer/word_cutter.h"
 
 namespace forebay {
 
@@ -24,11 +24,11 @@ class PieceTokenizer final : public TextTokenizer {
  private:
   friend Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json&, const std::string&);
   PieceTokenizer() = default;
-  Status encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
+  Status encode_segment(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
 
-  AddedTokens raw_, normalized_;  ///< matched before and after normalization
+  AddedTokens raw_added_, normalized_added_;  ///< matched before and after normalization
   Normalizer normalizer_;
-  WordCutter words_;
+  PreTokenizer pre_tokenizer_;
   std::unique_ptr<PieceModel> model_;
 };
 
