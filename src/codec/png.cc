@@ -92,7 +92,7 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
       pixel_chunks.add(chunk.whole);  // the library checks its CRC
       continue;
     }
-    if (!chunk.crc_is_right()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
+    if (!chunk.crc_matches()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
     if (chunk.type == "PLTE") {
       // For colour images it is only a suggestion. A second one, or one after the data, has no
       // meaning.

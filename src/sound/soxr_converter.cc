@@ -59,21 +59,21 @@ class SoxrConverter final : public RateConverter {
     }
     // The library rounds the number of frames down; it is rounded up here.
     std::fill(values_.begin(), values_.end(), 0.0f);
-    while (given_ < converted(taken_, from_, to_)) FOREBAY_RETURN_IF_ERROR(give(kConvertedBlock));
+    while (delivered_ < converted(taken_, from_, to_)) FOREBAY_RETURN_IF_ERROR(give(kConvertedBlock));
     return {};
   }
 
  private:
   Status give(int64_t count) {
     // Never more than the frames so far convert to, so that the count depends only on their number.
-    count = std::min(count, converted(taken_, from_, to_) - given_);
-    given_ += count;
+    count = std::min(count, converted(taken_, from_, to_) - delivered_);
+    delivered_ += count;
     return count > 0 ? next_.frames(values_.data(), count) : Status();
   }
 
   int64_t from_, to_, channels_;
   AudioSink& next_;
-  int64_t taken_ = 0, given_ = 0;
+  int64_t taken_ = 0, delivered_ = 0;
   std::vector<float> values_;
   std::unique_ptr<soxr, DeleteConverter> converter_;
 };
