@@ -57,7 +57,7 @@ void PictureFindings::add_unreadable(int64_t id, Status status) {
   ++unreadable_count;
   const auto place = std::ranges::upper_bound(unreadable, id, {}, &Unreadable::id);
   unreadable.insert(place, {id, std::move(status)});
-  if (unreadable.size() > kUnreadableKept) unreadable.pop_back();
+  if (unreadable.size() > kMaxUnreadable) unreadable.pop_back();
 }
 
 void PictureFindings::merge(PictureFindings other) {

@@ -25,7 +25,7 @@ struct Extent {
 /// merges them under a lock. The result does not depend on how the pictures were divided among
 /// threads. The memory is bounded: only the first few errors are retained.
 struct PictureFindings {
-  static constexpr size_t kUnreadableKept = 10;
+  static constexpr size_t kMaxUnreadable = 10;
   struct Unreadable {
     int64_t id;
     Status status;

@@ -24,14 +24,14 @@ namespace {
 
 constexpr int64_t kMostRows = 1'000'000;
 
-void go_through(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
-                JobPlan& plan) {
+void count_transfers(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
+                     JobPlan& plan) {
   AssignedBatch assigned;
   int64_t position = 0;
   const int64_t rows_a_step = plan.batch * plan.ranks;
   // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
   const int64_t most = std::max<int64_t>(1, kMostRows / rows_a_step);
-  for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
+  for (; plan.steps_counted < std::min(plan.steps, most); ++plan.steps_counted) {
     // The second epoch, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
     ordering.assignment->all(batch, &assigned);
@@ -93,13 +93,13 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                   : ordering.assignment == assignment_by_count() ? "count"
                                                                  : "locality";
   if (keeps) {
-    plan.least_kept = INT64_MAX;
+    plan.min_cached = INT64_MAX;
     for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
-      plan.least_kept = std::min(plan.least_kept, placement.rows_assigned(host));
-      plan.most_kept = std::max(plan.most_kept, placement.rows_assigned(host));
+      plan.min_cached = std::min(plan.min_cached, placement.rows_assigned(host));
+      plan.max_cached = std::max(plan.max_cached, placement.rows_assigned(host));
     }
   }
-  go_through(schedule, ordering, placement, keeps, plan);
+  count_transfers(schedule, ordering, placement, keeps, plan);
   return plan;
 }
 
@@ -107,13 +107,13 @@ SortedJson job_to_json(const JobPlan& plan) {
   return {{"batch", plan.batch},
           {"shard_by", plan.shard_by},
           {"hosts", plan.hosts},
-          {"kept_a_host", {plan.least_kept, plan.most_kept}},
+          {"kept_a_host", {plan.min_cached, plan.max_cached}},
           {"ranks", plan.ranks},
           {"samples", plan.samples},
           {"second_epoch",
            {{"moved", plan.moved},
             {"own", plan.own},
-            {"steps_gone_through", plan.steps_gone_through},
+            {"steps_gone_through", plan.steps_counted},
             {"storage", plan.storage},
             {"transfers_a_step", plan.transfers}}},
           {"steps", plan.steps}};
@@ -128,13 +128,13 @@ void print_job(const JobPlan& plan, const Console& console) {
              plan.samples, plan.ranks, plan.hosts, plan.hosts == 1 ? "" : "s", plan.batch, plan.steps,
              plan.steps == 1 ? "" : "s", plan.shard_by);
   fmt::print(console.out, "first epoch: every sample is read from storage, once\n");
-  if (plan.most_kept == 0) {
+  if (plan.max_cached == 0) {
     fmt::print(console.out,
                "later epochs: the same again; a .cache() would keep samples on the hosts that read them\n");
     return;
   }
   fmt::print(console.out, "each host keeps what it read, {} to {} samples, where its caches have room for them\n",
-             plan.least_kept, plan.most_kept);
+             plan.min_cached, plan.max_cached);
   fmt::print(console.out,
              "later epochs: {} of the rows are on the host that needs them, {} on another one (at most {} transfers a "
              "step), {} in storage alone\n",

@@ -25,9 +25,9 @@ struct JobRequest {
 struct JobPlan {
   std::string shard_by;  ///< "locality", "count", or "lanes" for row groups
   int64_t hosts = 1, ranks = 1, batch = 1, samples = 0, steps = 0;
-  int64_t least_kept = 0, most_kept = 0;  ///< fewest and most samples that one host caches
+  int64_t min_cached = 0, max_cached = 0;  ///< fewest and most samples that one host caches
   /// Steps of the second epoch that were gone through, and their rows by source.
-  int64_t steps_gone_through = 0, own = 0, moved = 0, storage = 0;
+  int64_t steps_counted = 0, own = 0, moved = 0, storage = 0;
   int64_t transfers = 0;  ///< most pairs (host, rank of another host) with rows in one step
 };
 
