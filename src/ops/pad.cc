@@ -169,7 +169,7 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
   if (!row) {
     return problems.add(
         fmt::format("the field has no rows of numbers whose first axis alone differs: {}", field.to_string()),
-        field.string_list() ? way_out_of_strings(field, "pad")
+        field.string_list() ? string_list_remedy(field, "pad")
                             : "pad fields of which all axes but the first are known; crop or resize pictures, and "
                               "use .pad_or_crop(seconds) for sound");
   }

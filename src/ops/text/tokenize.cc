@@ -38,7 +38,7 @@ class Tokenize final : public ColumnOp {
       const std::span<const uint8_t> text = text_of(texts, row);
       Status problem =
           is_utf8(text) ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, options_, ids)
-                        : no_utf8(text);
+                        : not_utf8_error(text);
       if (!problem.ok()) bad.emplace(row, std::move(problem).with_operator("tokenize"));
       // A bad row becomes an empty one, so that later rows keep their places.
       offsets[row + 1] = static_cast<int64_t>(ids.size());
