@@ -45,7 +45,7 @@ Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
 Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output);
 
 /// Bad rows and their errors. A row keeps its first error.
-class BadRows {
+class BadRowCollector {
  public:
   /// Reserves memory for at most `count` further rows. It is requested at once and in growing
   /// steps, because each refusal costs a decode.
@@ -60,10 +60,10 @@ class BadRows {
 };
 
 /// Adds the rows with a null at any level.
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 /// Adds the rows with text that is not UTF-8.
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 /// Adds the rows with a value that the leaf's type cannot hold.
-Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 
 }  // namespace forebay

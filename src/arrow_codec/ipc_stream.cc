@@ -70,7 +70,7 @@ uint64_t prefix_of(std::span<const uint8_t> head) {
 
 /// The message at an offset of the stream.
 struct Step {
-  enum class Kind : uint8_t { kWants, kEnd, kMessage } kind = Kind::kEnd;
+  enum class Kind : uint8_t { kNeedsBytes, kEnd, kMessage } kind = Kind::kEnd;
   ByteRange wanted = {};
   IpcBlock block = {};
   Message message = {};
@@ -120,7 +120,7 @@ class StreamWalk {
   }
 
   Step wants(uint64_t offset, uint64_t bytes) const {
-    return {Step::Kind::kWants, {offset, std::min(std::max(bytes, kPrefixBytes), file_size_ - offset)}, {}, {}};
+    return {Step::Kind::kNeedsBytes, {offset, std::min(std::max(bytes, kPrefixBytes), file_size_ - offset)}, {}, {}};
   }
 
   const std::span<const TableFile::Piece> pieces_;
@@ -153,7 +153,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
   for (uint64_t offset = begin;;) {
     FOREBAY_ASSIGN(const Step step, walk.step(offset));
     if (step.kind == Step::Kind::kEnd) return stream;
-    if (step.kind == Step::Kind::kWants) {
+    if (step.kind == Step::Kind::kNeedsBytes) {
       stream.wanted = step.wanted;
       return stream;
     }
@@ -174,7 +174,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
 
 // The offsets of this flatbuffer lead only forwards, so the schema's message can follow the new
 // tables unchanged.
-Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> schema) {
+Result<Buffer> make_ipc_end(const IpcStream& stream, std::span<const uint8_t> schema) {
   const std::span<const uint8_t> message = schema.subspan(std::min<uint64_t>(prefix_of(schema), schema.size()));
   const std::optional<Message> read = read_message(FlatBytes(message));
   if (!read) return damaged(0);
