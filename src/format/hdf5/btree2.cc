@@ -36,7 +36,7 @@ class TreeWalk {
     if (in.failed() || tree_.record_bytes == 0 || node_bytes_ < kNodeOverhead + tree_.record_bytes ||
         node_bytes_ > kMostNodeBytes || depth > kMostDepth)
       return hdf5_damaged("the header of a B-tree");
-    if (records == 0 || root == kHdf5Nowhere) return {};
+    if (records == 0 || root == kHdf5NoAddress) return {};
     size_levels(depth);
     return node(root, records, depth);
   }

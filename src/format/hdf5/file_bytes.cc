@@ -82,7 +82,7 @@ Result<Buffer> Hdf5BytesInStore::read(uint64_t offset, uint64_t length) {
 
 bool Hdf5Metadata::holds(uint64_t address, uint64_t length) const {
   const uint64_t size = bytes_->size();
-  return address != kHdf5Nowhere && base_ <= size && address <= size - base_ && length <= size - base_ - address;
+  return address != kHdf5NoAddress && base_ <= size && address <= size - base_ && length <= size - base_ - address;
 }
 
 Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
@@ -115,7 +115,7 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
     FOREBAY_ASSIGN(const Buffer head, bytes.read(at, length));
     // II.A: a user block may precede it.
     if (!starts_with_magic(head)) continue;
-    FOREBAY_RETURN_IF_ERROR(file.take_superblock(at));
+    FOREBAY_RETURN_IF_ERROR(file.read_superblock(at));
     return file;
   }
   if (bytes.size() <= kSniffBytes) {
@@ -125,7 +125,7 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
   return corrupt("the file does not begin as an HDF5 file does");
 }
 
-Status Hdf5Metadata::take_superblock(uint64_t at) {
+Status Hdf5Metadata::read_superblock(uint64_t at) {
   FOREBAY_ASSIGN(const Buffer head, bytes_->read(at, std::min(kSuperblockBytes, bytes_->size() - at)));
   Hdf5Cursor in(head.span());
   in.skip(kHdf5Magic.size());

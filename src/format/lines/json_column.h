@@ -33,7 +33,7 @@ class JsonColumn {
   /// empty value.
   void end_row_without_value();
   /// Keeps the first `rows` rows and drops the others, including an unfinished row.
-  void keep(int64_t rows);
+  void truncate(int64_t rows);
   ColumnValues finish() &&;
 
  private:

@@ -63,7 +63,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (copy_.active()) return copied("null");
     if (list_) return mismatch("null in a list");
     // If a member appears twice, the last one counts, even if it is null.
-    if (at_->field) columns_[*at_->field].keep(row_), seen_[*at_->field] = false;
+    if (at_->field) columns_[*at_->field].truncate(row_), seen_[*at_->field] = false;
     return true;
   }
   bool boolean(bool value) override { return scalar(value, value ? "true" : "false", "true or false"); }
@@ -115,7 +115,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (opens('[')) return true;
     if (list_ || !at_->field || !columns_[*at_->field].is_list()) return mismatch("a list");
     list_ = true;
-    columns_[*at_->field].keep(row_);
+    columns_[*at_->field].truncate(row_);
     return true;
   }
   bool end_array() override {
@@ -187,7 +187,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   void take_json(std::string_view text) {
     JsonColumn& column = columns_[*at_->field];
-    column.keep(row_);
+    column.truncate(row_);
     column.add_json(text);
     end_row();
   }
@@ -210,7 +210,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     JsonColumn& column = columns_[*at_->field];
     if (list_ != column.is_list()) return mismatch(what);
     // Drops the value that the same member had earlier in this record.
-    if (!list_) column.keep(row_);
+    if (!list_) column.truncate(row_);
     if (!column.add(value)) return mismatch(what);
     return list_ || end_row();
   }
@@ -292,7 +292,7 @@ Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, s
   }
   if (!status.ok()) {
     // Drops the part of the row that was added before the error.
-    for (JsonColumn& column : columns) column.keep(row);
+    for (JsonColumn& column : columns) column.truncate(row);
   }
   return status;
 }

@@ -220,14 +220,14 @@ class Uniting {
     return {};
   }
 
-  bool lacks(size_t file, const std::string& name) const {
+  bool lacks_column(size_t file, const std::string& name) const {
     const auto at = known_.index_of(file, name);
     return !at || all_null(in_.files[file]->origin(*at));
   }
 
   bool some_file_lacks(const std::string& name) const {
     for (size_t file = 0; file < in_.files.size(); ++file) {
-      if (known_.first_alike(file) == file && lacks(file, name)) return true;
+      if (known_.first_alike(file) == file && lacks_column(file, name)) return true;
     }
     return false;
   }
@@ -428,7 +428,7 @@ class Uniting {
     if (column.role == Role::kMask) {
       const std::optional<std::string> owner = owner_of(name);
       // A file in which the column cannot be null has no mask for it.
-      if (owner && !lacks(file, *owner)) {
+      if (owner && !lacks_column(file, *owner)) {
         const Shape& shape = column.field.shape;
         if (!shape.fully_known())
           differ(file, file, fmt::format("has no nulls in the lists of '{}', where others do: their masks", *owner),

@@ -39,7 +39,7 @@ Status no_samples(const DataFiles& files, std::span<const TarIndex> indexes) {
 
 }  // namespace
 
-Status tell_left_out_members(const DataFiles& files, std::span<const TarIndex> indexes, bool halves) {
+Status warn_left_out_members(const DataFiles& files, std::span<const TarIndex> indexes, bool count_split_samples) {
   if (!indexes.empty() && std::ranges::all_of(indexes, [](const TarIndex& index) { return index.samples.empty(); }))
     return no_samples(files, indexes);
   if (files.warnings == nullptr) return {};
@@ -48,7 +48,7 @@ Status tell_left_out_members(const DataFiles& files, std::span<const TarIndex> i
     if (indexes[i].samples.empty()) files.warnings->add(kEmptyShards, shard);
     for (size_t kind = 0; kind < kMembers.size(); ++kind) {
       const TarIndex::Skipped& out = indexes[i].skipped[kind];
-      if (kind == TarIndex::kSplitSample && !halves) continue;
+      if (kind == TarIndex::kSplitSample && !count_split_samples) continue;
       const std::string name = out.first.empty() ? shard : fmt::format("{}: {}", shard, out.first);
       files.warnings->add(kMembers[kind], name, static_cast<int64_t>(out.count));
     }
