@@ -1,5 +1,6 @@
-// A tokenizer.json that somebody else wrote, and a text: the first two bytes say how long the text at the end is. Any file is a tokenizer or an error, and a
-// tokenizer gives ids of 31 bits, the same each time, as many as were allowed, or says that the text grows too long.
+// A tokenizer.json that somebody else wrote, and a text: the first two bytes say how long the text
+// at the end is. Any file is a tokenizer or an error, and a tokenizer gives ids of 31 bits, the
+// same each time, as many as were allowed, or says that the text grows too long.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>

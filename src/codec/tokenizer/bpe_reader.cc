@@ -74,8 +74,8 @@ class BpeTokenizerReader {
     return {};
   }
 
-  /// Whether the text has no token and the fallback replaces it by tokens of its UTF-8 bytes. It
-  /// does so only if all of them have one.
+  /// True if the text has no token and the fallback replaces it by tokens of its UTF-8 bytes, which
+  /// requires a token for each of them.
   bool is_in_byte_tokens(const std::string& text) const {
     return !ids_.contains(text) && std::ranges::all_of(text, [&](char byte) {
       return ids_.contains(fmt::format("<0x{:02X}>", static_cast<uint8_t>(byte)));

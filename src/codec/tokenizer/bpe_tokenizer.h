@@ -14,7 +14,8 @@
 
 namespace forebay {
 
-/// A tokenizer of the byte-level BPE kind (GPT-2, RoBERTa, Llama 3, Qwen 2, …).
+/// A byte-level BPE tokenizer (GPT-2, RoBERTa, Llama 3, Qwen 2, …). It applies added tokens,
+/// normalizer, pre-tokenizer, word pattern and merges in this order. BpeTokenizerReader creates it.
 class BpeTokenizer final : public TextTokenizer {
  public:
   uint64_t working_bytes(uint64_t text_bytes) const override { return 4 * text_bytes; }

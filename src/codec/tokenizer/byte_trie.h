@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// Maps texts to numbers, walking byte by byte. Immutable once filled.
+/// A trie that maps texts to numbers, one edge per byte. Edges are in one hash table. Immutable
+/// once filled; any thread may then use it.
 class ByteTrie {
  public:
   static constexpr uint32_t kRoot = 0, kNoNode = UINT32_MAX;

@@ -57,20 +57,20 @@ Status put(std::vector<int32_t>& ids, const json& pair) {
   return {};
 }
 
-Status read_template(const json& around, std::vector<int32_t>& before, std::vector<int32_t>& behind) {
+Status read_template(const json& processor, std::vector<int32_t>& prefix_ids, std::vector<int32_t>& suffix_ids) {
   bool after = false;
-  for (const json& piece : member(around, "single")) {
+  for (const json& piece : member(processor, "single")) {
     if (!member(piece, "Sequence").is_null()) {
       if (after) return unsupported_tokenizer("gives each text twice");
       after = true;
       continue;
     }
     const std::string name = text_of(member(member(piece, "SpecialToken"), "id"));
-    const json& ids = member(member(member(around, "special_tokens"), name.c_str()), "ids");
+    const json& ids = member(member(member(processor, "special_tokens"), name.c_str()), "ids");
     if (!ids.is_array()) return malformed_tokenizer("its post_processor names a token that it does not have");
     for (const json& each : ids) {
       FOREBAY_ASSIGN(const int32_t id, id_of(each));
-      (after ? behind : before).push_back(id);
+      (after ? suffix_ids : prefix_ids).push_back(id);
     }
   }
   return after ? Status() : unsupported_tokenizer("gives no text");
@@ -78,22 +78,22 @@ Status read_template(const json& around, std::vector<int32_t>& before, std::vect
 
 }  // namespace
 
-Status read_special_ids(const json& around, std::vector<int32_t>& before, std::vector<int32_t>& behind) {
-  const std::string type = type_of(around);
-  if (around.is_null() || type == "ByteLevel") return {};
-  if (type == "TemplateProcessing") return read_template(around, before, behind);
+Status read_special_ids(const json& processor, std::vector<int32_t>& prefix_ids, std::vector<int32_t>& suffix_ids) {
+  const std::string type = type_of(processor);
+  if (processor.is_null() || type == "ByteLevel") return {};
+  if (type == "TemplateProcessing") return read_template(processor, prefix_ids, suffix_ids);
   if (type == "RobertaProcessing" || type == "BertProcessing") {
-    FOREBAY_RETURN_IF_ERROR(put(before, member(around, "cls")));
-    return put(behind, member(around, "sep"));
+    FOREBAY_RETURN_IF_ERROR(put(prefix_ids, member(processor, "cls")));
+    return put(suffix_ids, member(processor, "sep"));
   }
   if (type != "Sequence") return unsupported_tokenizer(fmt::format("ends with {}", type));
   // A nested sequence is refused, because it could recurse as deep as the file says.
   bool any = false;
-  for (const json& each : member(around, "processors")) {
+  for (const json& each : member(processor, "processors")) {
     if (type_of(each) == "Sequence") return unsupported_tokenizer("ends with a Sequence in a Sequence");
-    const size_t were = before.size() + behind.size();
-    FOREBAY_RETURN_IF_ERROR(read_special_ids(each, before, behind));
-    if (before.size() + behind.size() == were) continue;
+    const size_t were = prefix_ids.size() + suffix_ids.size();
+    FOREBAY_RETURN_IF_ERROR(read_special_ids(each, prefix_ids, suffix_ids));
+    if (prefix_ids.size() + suffix_ids.size() == were) continue;
     if (any) return unsupported_tokenizer("puts ids around each text twice");
     any = true;
   }

@@ -20,15 +20,16 @@ constexpr int kMostDepth = 16;
 constexpr size_t kMostReplacement = 64;
 
 struct RunPattern {
-  std::string what;
-  size_t least;
+  std::string character;
+  size_t min_count;
 };
 
 /// Parses " {2,}", " +" and the like: one character, and its minimum count.
 std::optional<RunPattern> run_pattern(const std::string& pattern) {
-  for (const auto& [end, least] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
-    const std::string what = pattern.ends_with(end) ? pattern.substr(0, pattern.size() - end.size()) : "";
-    if (what == " " || what == "\xe2\x96\x81") return RunPattern{what, least};
+  for (const auto& [quantifier, min_count] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
+    const std::string character =
+        pattern.ends_with(quantifier) ? pattern.substr(0, pattern.size() - quantifier.size()) : "";
+    if (character == " " || character == "\xe2\x96\x81") return RunPattern{character, min_count};
   }
   return {};
 }
@@ -63,9 +64,9 @@ Status Normalizer::add(const json& part, int depth) {
     for (const json& each : member(part, "normalizers")) FOREBAY_RETURN_IF_ERROR(add(each, depth + 1));
   } else if (type == "BertNormalizer") {
     const bool lower = bool_member(part, "lowercase", true);
-    const BertOptions what{bool_member(part, "clean_text", true), bool_member(part, "handle_chinese_chars", true),
-                           bool_member(part, "strip_accents", lower), lower};
-    steps_.emplace_back([what](NormalizedText& text) { normalize_bert(text, what); });
+    const BertOptions options{bool_member(part, "clean_text", true), bool_member(part, "handle_chinese_chars", true),
+                              bool_member(part, "strip_accents", lower), lower};
+    steps_.emplace_back([options](NormalizedText& text) { normalize_bert(text, options); });
   } else if (type == "Lowercase") {
     steps_.emplace_back([](NormalizedText& text) { lowercase(text); });
   } else if (type == "StripAccents") {
@@ -83,9 +84,9 @@ Status Normalizer::add(const json& part, int depth) {
     steps_.emplace_back(
         [map = std::make_shared<const Charsmap>(std::move(map))](NormalizedText& text) { apply_charsmap(text, *map); });
   } else if (type == "Prepend") {
-    const std::string what = text_of(member(part, "prepend"));
-    if (what.size() > kMostReplacement) return unsupported_tokenizer("prepends a long text");
-    steps_.emplace_back([what](NormalizedText& text) { prepend(text, what); });
+    const std::string prefix = text_of(member(part, "prepend"));
+    if (prefix.size() > kMostReplacement) return unsupported_tokenizer("prepends a long text");
+    steps_.emplace_back([prefix](NormalizedText& text) { prepend(text, prefix); });
   } else if (type == "Replace") {
     return add_replace(part);
   } else {
@@ -95,18 +96,19 @@ Status Normalizer::add(const json& part, int depth) {
 }
 
 Status Normalizer::add_replace(const json& part) {
-  const std::string by = text_of(member(part, "content"));
+  const std::string replacement = text_of(member(part, "content"));
   const json& pattern = member(part, "pattern");
-  if (by.size() > kMostReplacement) return unsupported_tokenizer("replaces by a long text");
-  if (const std::string what = text_of(member(pattern, "String")); !what.empty()) {
-    steps_.emplace_back([=](NormalizedText& text) { normalizer_steps::replace(text, what, by); });
+  if (replacement.size() > kMostReplacement) return unsupported_tokenizer("replaces by a long text");
+  if (const std::string searched = text_of(member(pattern, "String")); !searched.empty()) {
+    steps_.emplace_back([=](NormalizedText& text) { normalizer_steps::replace(text, searched, replacement); });
     return {};
   }
   const std::string expression = text_of(member(pattern, "Regex"));
   const std::optional<RunPattern> run = run_pattern(expression);
   if (!run) return unsupported_tokenizer(fmt::format("replaces the pattern '{}'", expression));
-  steps_.emplace_back(
-      [run, by](NormalizedText& text) { normalizer_steps::replace_runs(text, run->what, run->least, by); });
+  steps_.emplace_back([run, replacement](NormalizedText& text) {
+    normalizer_steps::replace_runs(text, run->character, run->min_count, replacement);
+  });
   return {};
 }
 

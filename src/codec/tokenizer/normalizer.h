@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// A text during normalization.
+/// A text during normalization and pre-tokenization, as NormalizedString in `tokenizers`.
 struct NormalizedText {
   std::string text;
   /// Number of leading bytes that came from the first character of the whole input. 0 for a later

@@ -31,8 +31,7 @@ class Rewrite {
 
  private:
   void extend_first_char(size_t from) {
-    // The result of the first character is at the beginning, so its last piece determines its
-    // length.
+    // The output of the first character begins the text, so it ends where its last piece does.
     if (from < text_.first_char_bytes) made_.first_char_bytes = made_.text.size();
   }
   NormalizedText& text_;
@@ -51,15 +50,15 @@ void for_each_char(const NormalizedText& text, Each each) {
 uint32_t space_as_blank(uint32_t code) { return unicode::is_space(code) ? ' ' : code; }
 
 /// Applies all of BertNormalizer to ASCII text, in place.
-void normalize_bert_ascii(NormalizedText& text, const BertOptions& what) {
+void normalize_bert_ascii(NormalizedText& text, const BertOptions& options) {
   size_t kept = 0, first = 0;
   for (size_t at = 0; at < text.text.size(); ++at) {
     char c = text.text[at];
-    if (what.clean) {
+    if (options.clean_text) {
       if (unicode::is_cleaned(static_cast<uint8_t>(c))) continue;
       c = static_cast<char>(space_as_blank(static_cast<uint8_t>(c)));
     }
-    if (what.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    if (options.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
     text.text[kept++] = c;
     if (at < text.first_char_bytes) first = kept;
   }
@@ -69,20 +68,20 @@ void normalize_bert_ascii(NormalizedText& text, const BertOptions& what) {
 
 }  // namespace
 
-void normalize_bert(NormalizedText& text, const BertOptions& what) {
-  if (is_ascii(text.text)) return normalize_bert_ascii(text, what);
-  if (what.clean || what.chinese) {
+void normalize_bert(NormalizedText& text, const BertOptions& options) {
+  if (is_ascii(text.text)) return normalize_bert_ascii(text, options);
+  if (options.clean_text || options.handle_chinese_chars) {
     Rewrite made(text);
     for_each_char(text, [&](uint32_t code, size_t at) {
-      if (what.clean && unicode::is_cleaned(code)) return;
-      const bool apart = what.chinese && unicode::is_chinese(code);
+      if (options.clean_text && unicode::is_cleaned(code)) return;
+      const bool apart = options.handle_chinese_chars && unicode::is_chinese(code);
       if (apart) made.put(' ', at);
-      made.put(what.clean ? space_as_blank(code) : code, at);
+      made.put(options.clean_text ? space_as_blank(code) : code, at);
       if (apart) made.put(' ', at);
     });
     made.done();
   }
-  if (what.accents) {
+  if (options.strip_accents) {
     normalize_unicode(text, false, false);
     Rewrite made(text);
     for_each_char(text, [&](uint32_t code, size_t at) {
@@ -90,7 +89,7 @@ void normalize_bert(NormalizedText& text, const BertOptions& what) {
     });
     made.done();
   }
-  if (what.lowercase) lowercase(text);
+  if (options.lowercase) lowercase(text);
 }
 
 void lowercase(NormalizedText& text) {
@@ -198,8 +197,8 @@ class TableRewrite {
 
   NormalizedText& text_;
   Rewrite made_;
-  /// In the old text: the next character with a result, and the last one.
-  size_t at_ = 0, last_ = 0;
+  size_t at_ = 0;    ///< in the old text: the next character that an output is assigned to
+  size_t last_ = 0;  ///< in the old text: the character that the last output was assigned to
   bool empty_ = true;
 };
 
@@ -230,17 +229,17 @@ void apply_charsmap(NormalizedText& text, const Charsmap& map) {
   made.done();
 }
 
-void prepend(NormalizedText& text, const std::string& what) {
+void prepend(NormalizedText& text, const std::string& prefix) {
   if (text.text.empty()) return;
-  text.text.insert(0, what);
-  if (text.first_char_bytes > 0) text.first_char_bytes += what.size();
+  text.text.insert(0, prefix);
+  if (text.first_char_bytes > 0) text.first_char_bytes += prefix.size();
 }
 
 namespace {
 
 /// `match(at)` returns the end of the match at `at`, or `at` if there is none.
 template <typename Match>
-void replace_matches(NormalizedText& text, const std::string& by, Match match) {
+void replace_matches(NormalizedText& text, const std::string& replacement, Match match) {
   Rewrite made(text);
   for (size_t at = 0; at < text.text.size();) {
     const size_t end = match(at);
@@ -248,7 +247,7 @@ void replace_matches(NormalizedText& text, const std::string& by, Match match) {
       // The inserted text counts as the result of the last removed character.
       size_t last = end - 1;
       while (last > at && (static_cast<uint8_t>(text.text[last]) & 0xc0) == 0x80) --last;
-      if (!by.empty()) made.put(by, last);
+      if (!replacement.empty()) made.put(replacement, last);
       at = end;
     } else {
       const std::string_view one = std::string_view(text.text).substr(at, char_at(text.text, at).length);
@@ -261,17 +260,18 @@ void replace_matches(NormalizedText& text, const std::string& by, Match match) {
 
 }  // namespace
 
-void replace(NormalizedText& text, const std::string& what, const std::string& by) {
-  if (text.text.find(what) == std::string::npos) return;
-  replace_matches(text, by,
-                  [&](size_t at) { return text.text.compare(at, what.size(), what) == 0 ? at + what.size() : at; });
+void replace(NormalizedText& text, const std::string& pattern, const std::string& replacement) {
+  if (text.text.find(pattern) == std::string::npos) return;
+  replace_matches(text, replacement, [&](size_t at) {
+    return text.text.compare(at, pattern.size(), pattern) == 0 ? at + pattern.size() : at;
+  });
 }
 
-void replace_runs(NormalizedText& text, const std::string& what, size_t least, const std::string& by) {
-  replace_matches(text, by, [&](size_t at) {
+void replace_runs(NormalizedText& text, const std::string& pattern, size_t min_count, const std::string& replacement) {
+  replace_matches(text, replacement, [&](size_t at) {
     size_t end = at, count = 0;
-    for (; text.text.compare(end, what.size(), what) == 0; ++count) end += what.size();
-    return count >= least ? end : at;
+    for (; text.text.compare(end, pattern.size(), pattern) == 0; ++count) end += pattern.size();
+    return count >= min_count ? end : at;
   });
 }
 

@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// Maps words to ids. Immutable; any thread may use it.
+/// The `model` of a tokenizer that works on characters: maps a word to ids. Immutable; any thread
+/// may use it.
 class PieceModel {
  public:
   virtual ~PieceModel() = default;

@@ -12,8 +12,8 @@
 namespace forebay {
 
 /// A tokenizer of the WordPiece, Unigram or character-level BPE kind (BERT; T5, XLNet, XLM-R, Llama
-/// 2, models of SentencePiece). It applies added tokens, normalizer, word cutter and model in this
-/// order.
+/// 2, models of SentencePiece). It applies added tokens, normalizer, pre-tokenizer and model in
+/// this order.
 class PieceTokenizer final : public TextTokenizer {
  public:
   uint64_t working_bytes(uint64_t text_bytes) const override;

@@ -25,10 +25,11 @@ void add_word(const NormalizedText& of, size_t begin, size_t end, std::vector<No
   words.push_back({of.text.substr(begin, end - begin), first});
 }
 
-/// How a character ends the word before it.
+/// Effect of a character on the words: none; dropped between two words; a word of its own; or the
+/// first character of the next word.
 enum class Boundary : uint8_t { kNone, kDropped, kIsolatedChar, kBeforeChar };
 
-/// `cut(code, before)` returns the cut; kBeforeChar begins a word at the character.
+/// Splits `text` at the boundaries that `classify(code)` returns for its characters.
 template <typename Classify>
 void split_where(const NormalizedText& text, std::vector<NormalizedText>& words, Classify classify) {
   size_t begin = 0;
@@ -146,7 +147,7 @@ void PreTokenizer::split_metaspace(const Step& step, NormalizedText&& text, std:
   if (!step.splits) return add_word(text, 0, text.text.size(), words);
   size_t begin = 0;
   while (begin < text.text.size()) {
-    // The sign begins a word and stays with it.
+    // The replacement of a blank begins a word and stays with it.
     const size_t next = std::min(text.text.find(step.pattern, begin + 1), text.text.size());
     add_word(text, begin, next, words);
     begin = next;
@@ -208,14 +209,14 @@ Status PreTokenizer::add_split(const json& part) {
 }
 
 Status PreTokenizer::read_behavior(const json& part, Step& step) const {
-  const std::pair<std::string_view, Behavior> kWhitespace[] = {{"Removed", Behavior::kRemoved},
-                                                               {"Isolated", Behavior::kIsolated},
-                                                               {"MergedWithPrevious", Behavior::kMergedWithPrevious},
-                                                               {"MergedWithNext", Behavior::kMergedWithNext},
-                                                               {"Contiguous", Behavior::kContiguous}};
+  const std::pair<std::string_view, Behavior> kBehaviors[] = {{"Removed", Behavior::kRemoved},
+                                                              {"Isolated", Behavior::kIsolated},
+                                                              {"MergedWithPrevious", Behavior::kMergedWithPrevious},
+                                                              {"MergedWithNext", Behavior::kMergedWithNext},
+                                                              {"Contiguous", Behavior::kContiguous}};
   const std::string word = text_of(member(part, "behavior"));
-  const auto* const found = std::ranges::find(kWhitespace, word, &std::pair<std::string_view, Behavior>::first);
-  if (!word.empty() && found == std::end(kWhitespace))
+  const auto* const found = std::ranges::find(kBehaviors, word, &std::pair<std::string_view, Behavior>::first);
+  if (!word.empty() && found == std::end(kBehaviors))
     return unsupported_tokenizer(fmt::format("cuts words by the behavior '{}'", word));
   step.behavior = word.empty() ? Behavior::kIsolated : found->second;
   return {};

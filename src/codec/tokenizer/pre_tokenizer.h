@@ -10,25 +10,28 @@
 
 namespace forebay {
 
-/// A tokenizer's pre-tokenizer, which divides a text into words that are encoded one by one:
-/// BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, Digits, Punctuation, Split and
-/// CharDelimiterSplit by a text, and sequences of these. Immutable; any thread may use it.
+/// The `pre_tokenizer` of a tokenizer.json: divides a text into words, which are encoded one by
+/// one. Supports BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, Digits, Punctuation,
+/// Split and CharDelimiterSplit by a text, and sequences of these. Immutable; any thread may use
+/// it.
 class PreTokenizer {
  public:
-  /// Null makes a cutter for which a text is one word.
+  /// Parses `part`. Null makes a pre-tokenizer that returns each text as one word.
   static Result<PreTokenizer> parse(const nlohmann::json& part);
 
   bool empty() const { return steps_.empty(); }
-  /// Returns the words. None of them is empty.
+  /// Returns the words in order. None of them is empty.
   std::vector<NormalizedText> split(NormalizedText text) const;
 
  private:
-  /// What a split does with its matches.
+  /// The `behavior` of a split: what becomes of the matches of its pattern.
   enum class Behavior : uint8_t { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+  /// A part of a text that matches the pattern of a split, or lies between two matches.
   struct Piece {
     size_t begin, end;
     bool match;
   };
+  /// The texts before which Metaspace puts its replacement.
   enum class PrependScheme : uint8_t { kAlways, kFirst, kNever };
   struct Step {
     enum class Kind : uint8_t {
@@ -40,7 +43,7 @@ class PreTokenizer {
       kPunctuation,
       kSplit
     } kind = Kind::kWhitespaceSplit;
-    std::string pattern = {};  ///< replacement of a blank, or the text to search for
+    std::string pattern = {};  ///< text to search for; for kMetaspace: replacement of a blank
     PrependScheme prepend_scheme = PrependScheme::kAlways;
     bool splits = true;
     Behavior behavior = Behavior::kIsolated;

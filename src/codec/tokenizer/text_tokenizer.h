@@ -27,8 +27,8 @@ class TextTokenizer {
 
   struct EncodeOptions {
     bool special = true;  ///< adds the ids that the tokenizer puts around each text
-    /// Limit of the ids of a text, including special ids; at least special_id_count(). A longer text is
-    /// truncated before its closing special ids.
+    /// Limit of the ids of a text, including special ids; at least special_id_count(). A longer
+    /// text is truncated before its closing special ids.
     size_t most = SIZE_MAX;
   };
 

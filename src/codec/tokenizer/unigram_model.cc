@@ -58,7 +58,7 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
 std::vector<UnigramModel::PathEnd> UnigramModel::best_paths(std::string_view word) const {
   std::vector<PathEnd> best(word.size() + 1);
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
-    // Of equal sums the first one found wins, as in the package.
+    // If sums are equal, the first one found wins, as in the package.
     if (best[end].begin == UINT32_MAX || score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
   };
   for (size_t at = 0; at < word.size();) {
