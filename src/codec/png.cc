@@ -147,6 +147,7 @@ class Reader {
   }
   int64_t pixel_bytes() const { return forebay::pixel_bytes(mode_); }
 
+  /// Decodes the next row. `last` becomes true with the last row of the image.
   Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
     int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
     last = error == SPNG_EOI;

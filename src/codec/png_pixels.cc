@@ -72,7 +72,7 @@ bool PngPixels::is_transparent(const uint8_t* pixel) const {
   return true;
 }
 
-// Only for 16 bits per channel.
+// Called only for 16 bits per channel.
 void PngPixels::convert_wide(const uint8_t* from, int64_t count, uint8_t* to) const {
   const int pixel = header_.components() * 2;
   const bool color = header_.components() >= 3;

@@ -65,7 +65,8 @@ class SoxrConverter final : public RateConverter {
 
  private:
   Status give(int64_t count) {
-    // Never more than the frames so far convert to, so that the count depends only on their number.
+    // Never gives more than the frames so far convert to, so that the count depends only on their
+    // number.
     count = std::min(count, converted(taken_, from_, to_) - delivered_);
     delivered_ += count;
     return count > 0 ? next_.frames(values_.data(), count) : Status();

@@ -1,4 +1,5 @@
-// A recording from a stranger: it is refused with a reason or decoded, to no more samples than are allowed, and to the same ones again.
+// A recording from a stranger: it is refused with a reason or decoded, to no more samples than are
+// allowed, and to the same ones again.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

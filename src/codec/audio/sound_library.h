@@ -14,9 +14,9 @@ namespace forebay {
 class SoundLibrary {
  public:
   virtual ~SoundLibrary() = default;
-  /// As AudioReader::open().
+  /// Does what AudioReader::open() says.
   virtual Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool allow_mono) const = 0;
-  /// As RateConverter::create().
+  /// Does what RateConverter::create() says.
   virtual Result<std::unique_ptr<RateConverter>> converter(int64_t from, int64_t to, int64_t channels,
                                                            AudioSink& next) const = 0;
   /// Versions of the libraries, whose results may differ from version to version.
