@@ -51,7 +51,8 @@ Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
                                 .padding = batch->padding,
                                 .epoch = batch->epoch,
                                 .step = batch->step,
-                                // All pointers point into the batch and are valid until it is freed.
+                                // All pointers point into the batch and are valid until it is
+                                // freed.
                                 .ids = batch->ids.data(),
                                 .positions = batch->positions.data(),
                                 .fields = static_cast<int32_t>(batch->fields.size()),

@@ -23,7 +23,7 @@ namespace forebay::capi {
 
 namespace {
 
-/// A loader with a handle. Calls that move it hold `call_mutex`.
+/// A loader with a handle. Calls that change its position hold `call_mutex`.
 struct OpenLoader {
   explicit OpenLoader(std::unique_ptr<Loader> opened) : loader(std::move(opened)) {}
 
@@ -56,7 +56,7 @@ Status check_open(const Loader& loader) {
   return loader.closed() ? invalid_argument("this loader is closed; open a new one") : Status();
 }
 
-/// Prepares the loader and calls `work(Loader&)`, in turn with other calls that move the loader.
+/// Prepares the loader and calls `work(Loader&)` while holding `call_mutex`.
 template <typename Work>
 Status with_prepared_loader(const fb_loader* handle, Work&& work) {
   FOREBAY_ASSIGN(const std::shared_ptr<OpenLoader> open, find_loader(handle));
@@ -118,8 +118,9 @@ Status free_canceller(const fb_canceller* handle) {
   return {};
 }
 
-/// Waits for the next batch. The caller holds the turn.
-Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, bool* timed_out) {
+/// Waits for the next batch, without limit if `timeout_ms` is negative. Sets `*timed_out` if the
+/// time ran out first. The caller holds `call_mutex`.
+Result<std::optional<Batch>> wait_for_batch(Loader& loader, int64_t timeout_ms, bool* timed_out) {
   FOREBAY_RETURN_IF_ERROR(check_open(loader));
   FOREBAY_RETURN_IF_ERROR(loader.prepare());
   // next() also logs now and then what it waits for.
@@ -131,7 +132,7 @@ fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) FOREB
   // The last epoch's end is FB_END_OF_EPOCH once, and FB_FINISHED from then on.
   if (open.end_reported && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
   bool timed_out = false;
-  auto next = next_within(*open.loader, timeout_ms, &timed_out);
+  auto next = wait_for_batch(*open.loader, timeout_ms, &timed_out);
   if (!next.ok()) return record_failure(next.status());
   if (timed_out) return FB_TIMED_OUT;
   open.end_reported = !next->has_value();
@@ -154,7 +155,7 @@ fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
     return next_batch(loader, -1, batch);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // The wait for the turn counts against the timeout: another thread may be waiting for a batch.
+  // The wait for the lock counts against the timeout: another thread may be waiting for a batch.
   if (!loader.call_mutex.try_lock_until(until)) return FB_TIMED_OUT;
   const TimedLock lock(loader.call_mutex, std::adopt_lock);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
@@ -178,8 +179,8 @@ Status describe(const fb_loader* handle, fb_loader_info* info) {
 }
 
 /// Runs `write_json()`, which stores a text in `*json`. `*json` is null after a failure.
-template <typename GiveIt>
-fb_code with_json_result(char** json, GiveIt write_json) {
+template <typename WriteJson>
+fb_code with_json_result(char** json, WriteJson write_json) {
   return guarded([&]() -> Status {
     if (json == nullptr) return null_pointer("where the text goes");
     *json = nullptr;
@@ -272,7 +273,7 @@ fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
 
 fb_code fb_stats(fb_loader* loader, char** json) {
   return capi::with_json_result(json, [&]() -> Status {
-    // Without the turn, so that it works while another thread waits in fb_next().
+    // Does not take `call_mutex`, so that it works while another thread waits in fb_next().
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
     return capi::return_text(to_json(open->loader->stats()), json);
   });
@@ -288,7 +289,7 @@ fb_code fb_errors(fb_loader* loader, char** json) {
 fb_code fb_loader_close(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    // Without the turn, because close() ends the wait of another thread in fb_next().
+    // Does not take `call_mutex`, because close() ends the wait of another thread in fb_next().
     open->loader->close();
     return {};
   });
