@@ -22,17 +22,17 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostRows = 1'000'000;
+constexpr int64_t kMaxRowsCounted = 1'000'000;
 
-void count_transfers(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
+void count_transfers(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool has_cache,
                      JobPlan& plan) {
   AssignedBatch assigned;
   int64_t position = 0;
   const int64_t rows_a_step = plan.batch * plan.ranks;
   // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
-  const int64_t most = std::max<int64_t>(1, kMostRows / rows_a_step);
-  for (; plan.steps_counted < std::min(plan.steps, most); ++plan.steps_counted) {
-    // The second epoch, because caches are empty in the first one.
+  const int64_t max_steps = std::max<int64_t>(1, kMaxRowsCounted / rows_a_step);
+  for (; plan.steps_counted < std::min(plan.steps, max_steps); ++plan.steps_counted) {
+    // Batches of the second epoch are counted, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
     ordering.assignment->all(batch, &assigned);
     std::set<std::pair<int64_t, int64_t>> transfers;
@@ -40,7 +40,8 @@ void count_transfers(const Schedule& schedule, const Ordering& ordering, const P
       for (const int64_t slot : assigned.of(rank)) {
         // Padding is not read.
         if (slot >= batch.samples) continue;
-        const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
+        const int64_t host =
+            has_cache ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
         if (host == Placement::kNobody) {
           ++plan.storage;
         } else if (host == placement.hosts().of_rank(rank)) {
@@ -76,13 +77,13 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                  choose_order(find_step(description, OpEffect::kOrder), *source, *selection, request.seed));
   FOREBAY_RETURN_IF_ERROR(
       choose_assignment(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
-  const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
+  const PlacementOptions placing{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
                                  .pads = options.last == LastPolicy::kPad};
-  const Placement placement(ordering.order, keeping);
+  const Placement placement(ordering.order, placing);
   const Schedule schedule(options, ordering.assignment);
-  const bool keeps = find_step(description, OpEffect::kCaching) != nullptr;
+  const bool has_cache = find_step(description, OpEffect::kCaching) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
                .ranks = world,
@@ -92,14 +93,14 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   plan.shard_by = ordering.in_groups && ordering.lanes > 1       ? "lanes"
                   : ordering.assignment == assignment_by_count() ? "count"
                                                                  : "locality";
-  if (keeps) {
+  if (has_cache) {
     plan.min_cached = INT64_MAX;
-    for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
+    for (int64_t host = 0; host < placing.hosts.count(); ++host) {
       plan.min_cached = std::min(plan.min_cached, placement.rows_assigned(host));
       plan.max_cached = std::max(plan.max_cached, placement.rows_assigned(host));
     }
   }
-  count_transfers(schedule, ordering, placement, keeps, plan);
+  count_transfers(schedule, ordering, placement, has_cache, plan);
   return plan;
 }
 
