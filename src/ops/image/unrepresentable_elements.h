@@ -17,8 +17,8 @@ bool always_fits(DType from, DType to);
 /// is NaN and `to` is an integer type.
 std::optional<int64_t> first_unrepresentable(DType from, const uint8_t* in, DType to, int64_t n, Rounding rounding);
 
-/// Describes the element that first_unrepresentable() found: "300 at element 2, and uint8 goes from 0 to
-/// 255". Leaves the place out if `alone`.
+/// Describes the element that first_unrepresentable() found: "300 at element 2, and uint8 goes from
+/// 0 to 255". Leaves the place out if `alone`.
 std::string describe_unrepresentable(DType from, const uint8_t* in, DType to, int64_t index, bool alone);
 
 }  // namespace forebay
