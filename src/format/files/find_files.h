@@ -48,9 +48,9 @@ bool is_auxiliary_name(std::string_view name);
 /// first file. Waits for the listing.
 ///
 /// A path that exists is taken literally (path_pattern.h). A folder gives all files below it that
-/// end in one of the endings. Folders and patterns skip names for which is_auxiliary_name() holds, unless
-/// the last name of the pattern is such a name itself. `at.warnings` collects harmless dead links,
-/// circular links, and files in formats that are not read.
+/// end in one of the endings. Folders and patterns skip names for which is_auxiliary_name() holds,
+/// unless the last name of the pattern is such a name itself. `at.warnings` collects harmless dead
+/// links, circular links, and files in formats that are not read.
 ///
 /// Errors: NotFound for a dead link that is named like a file of the data set, or that may have
 /// been a folder with such files; Unsupported for folders of Delta, Iceberg and Hudi tables

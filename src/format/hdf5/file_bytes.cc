@@ -133,15 +133,15 @@ Status Hdf5Metadata::read_superblock(uint64_t at) {
   if (version > 3)
     return unsupported(fmt::format("a superblock of version {}, which is newer than this reader", version));
   base_ = at;
-  if (version < 2) return take_old(in, version);
-  FOREBAY_RETURN_IF_ERROR(take_new(in));
+  if (version < 2) return read_old_superblock(in, version);
+  FOREBAY_RETURN_IF_ERROR(read_new_superblock(in));
   const uint64_t bytes = 12 + 4 * uint64_t{sizes_.address} + 4;
   if (bytes > head.size() || !hdf5_checksum_holds(head.span().first(bytes)))
     return hdf5_damaged("the checksum of the superblock is wrong");
   return {};
 }
 
-Status Hdf5Metadata::take_old(Hdf5Cursor& in, uint8_t version) {
+Status Hdf5Metadata::read_old_superblock(Hdf5Cursor& in, uint8_t version) {
   in.skip(4);
   sizes_ = {in.u8(), in.u8()};
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))
@@ -163,7 +163,7 @@ Status Hdf5Metadata::check_end(uint64_t end) const {
                              bytes_->size(), end));
 }
 
-Status Hdf5Metadata::take_new(Hdf5Cursor& in) {
+Status Hdf5Metadata::read_new_superblock(Hdf5Cursor& in) {
   sizes_ = {in.u8(), in.u8()};
   in.skip(1);
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))

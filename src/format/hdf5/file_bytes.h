@@ -77,8 +77,8 @@ class Hdf5Metadata {
  private:
   explicit Hdf5Metadata(Hdf5Bytes& bytes) : bytes_(&bytes) {}
   Status read_superblock(uint64_t at);
-  Status take_old(Hdf5Cursor& in, uint8_t version);
-  Status take_new(Hdf5Cursor& in);
+  Status read_old_superblock(Hdf5Cursor& in, uint8_t version);
+  Status read_new_superblock(Hdf5Cursor& in);
   Status check_end(uint64_t end) const;
 
   Hdf5Bytes* bytes_;

@@ -95,7 +95,7 @@ class HeaderReader {
     if (in.failed()) return hdf5_damaged("a message is longer than the header it stands in");
     if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
-    if (part == static_cast<uint16_t>(Hdf5MessageType::kMore)) return more(bytes);
+    if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return more(bytes);
     // A nil message, which is the space that a deleted one left (IV.A.2.a).
     if (part == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {

@@ -18,7 +18,7 @@ enum class Hdf5MessageType : uint16_t {
   kLayout = 0x08,
   kFilters = 0x0b,
   kAttribute = 0x0c,
-  kMore = 0x10,
+  kContinuation = 0x10,
   kSymbolTable = 0x11,
   kAttributes = 0x15,
 };

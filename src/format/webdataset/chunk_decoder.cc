@@ -49,9 +49,9 @@ class ChunkFiles {
     }
     const auto number = numbers_.emplace(name.extension, static_cast<uint32_t>(numbers_.size())).first;
     extensions_.push_back(number->second);
-    const auto fields_by_extension = fields_by_extension_.find(name.extension);
-    if (fields_by_extension == fields_by_extension_.end()) return;
-    for (const auto& [field, rank] : fields_by_extension->second) {
+    const auto candidates = fields_by_extension_.find(name.extension);
+    if (candidates == fields_by_extension_.end()) return;
+    for (const auto& [field, rank] : candidates->second) {
       FoundFile& found = found_[found_.size() - fields_ + field];
       // It is unclear which of the two files is meant, so only this row is bad.
       if (rank == found.rank) duplicates_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);

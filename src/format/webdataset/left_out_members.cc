@@ -17,7 +17,8 @@ constexpr std::array<LeftOutKind, TarIndex::kSkippedKinds> kMembers = {
     LeftOutKind{"device_members", "file in the tar shards is a device or a pipe and was left out",
                 "files in the tar shards are devices or pipes and were left out", "write the shards from plain files"},
     LeftOutKind{"bytes_behind_tar", "byte behind the end of the tar was left out",
-                "bytes behind the end of the tar were left out", "they are no tar: cut them off, or restore the shard"},
+                "bytes behind the end of the tar were left out",
+                "they do not belong to the tar: cut them off, or restore the shard"},
     LeftOutKind{"samples_apart", "sample bears the name of an earlier one in its shard",
                 "samples bear the name of an earlier one in their shard",
                 "files of a sample must follow each other, or each part becomes a sample: write the shards sorted by "

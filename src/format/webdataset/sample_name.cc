@@ -19,7 +19,7 @@ bool leaves_its_folder(std::string_view path) {
   if (path.starts_with('/')) return true;
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at), path.size());
-    // Only as a whole component: "a..b" is an ordinary name.
+    // Refused only as a whole component: "a..b" is an ordinary name.
     if (path.substr(at, end - at) == "..") return true;
     at = end + 1;
   }
