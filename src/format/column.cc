@@ -113,7 +113,7 @@ Status ColumnBuilder::add_cell(std::string_view cell, uint64_t line) {
 }
 
 Status ColumnBuilder::add_as_requested(std::string_view cell, uint64_t line) {
-  type_ = Type::kWanted;
+  type_ = Type::kRequested;
   ++count_;
   if (requested_type_->kind == FieldKind::kText) {
     append_text(cell);
@@ -270,7 +270,7 @@ Result<Column> ColumnBuilder::finish() && {
       column = make(FieldKind::kTensor, DType::kFloat64);
       column.data_ = buffer_of(floats_);
       return column;
-    case Type::kWanted:
+    case Type::kRequested:
       if (requested_type_->kind == FieldKind::kText) break;
       column = make(FieldKind::kTensor, requested_type_->dtype);
       column.data_ = buffer_of(requested_values_);

@@ -79,7 +79,7 @@ class ColumnBuilder {
   Result<Column> finish() &&;
 
  private:
-  enum class Type : uint8_t { kNone, kCells, kBool, kInt, kFloat, kText, kWanted };
+  enum class Type : uint8_t { kNone, kCells, kBool, kInt, kFloat, kText, kRequested };
   Status check_type(Type type, uint64_t line);
   Status mixed_signs(uint64_t line) const;
   void append_text(std::string_view text);
