@@ -20,7 +20,7 @@ struct DecodedKind {
 /// True if the field may hold encoded bytes: bytes, an unknown kind, or a vector of uint8 as user
 /// code passes bytes.
 bool may_hold_encoded(const Field& field);
-/// The encoded fields that `field` names. By default it is the field called `made.name`, or else
+/// The encoded fields that `field` names. By default it is the field called `kind.name`, or else
 /// "bytes". Empty if there is neither.
 std::vector<std::string> encoded_fields(const Args& args, const DecodedKind& kind, const Schema& schema);
 /// Schema index of that field, which gets its decoded name. Adds a problem and returns nothing if

@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// The requested form of a recording.
+/// The options of decode_sound().
 struct DecodeSoundOptions {
   int64_t rate = 0;      ///< 0: the recording's own
   bool mono = true;      ///< true: the mean of all channels, (samples,); false: (channels, samples)

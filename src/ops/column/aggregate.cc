@@ -83,8 +83,8 @@ class Aggregate final : public ColumnOp {
   Status one_field(Columns& columns, const std::string& name, std::optional<size_t> times, WorkMemory& memory) const {
     FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbers));
     const Field& field = columns.schema[column];
-    if (const auto unfit = unfit_for_series(field, options_); !unfit.first.empty())
-      return unsupported(fmt::format("the field {}: {}", field.to_string(), unfit.first));
+    if (const auto problem = series_problem(field, options_); !problem.first.empty())
+      return unsupported(fmt::format("the field {}: {}", field.to_string(), problem.first));
     BadRows bad;
     if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, column, *times, bad));
     const int64_t longest = longest_series(columns, column);
@@ -288,10 +288,10 @@ void infer_aggregate(const Args& args, Schema& schema, Problems& problems) {
   if (problems.any()) return;
   for (const size_t index : fields) {
     const Field field = schema[index];
-    const auto unfit =
-        field.kind == FieldKind::kAny ? std::pair<std::string, std::string>() : unfit_for_series(field, options);
-    if (!unfit.first.empty()) {
-      problems.add(fmt::format("the field {}: {}", field.to_string(), unfit.first), unfit.second);
+    const auto problem =
+        field.kind == FieldKind::kAny ? std::pair<std::string, std::string>() : series_problem(field, options);
+    if (!problem.first.empty()) {
+      problems.add(fmt::format("the field {}: {}", field.to_string(), problem.first), problem.second);
       continue;
     }
     for (const std::string& function : options.functions) {

@@ -52,7 +52,7 @@ Field aggregated(const Field& field, const AggregateSpec& options, const std::st
   return made;
 }
 
-std::pair<std::string, std::string> unfit_for_series(const Field& field, const AggregateSpec& options) {
+std::pair<std::string, std::string> series_problem(const Field& field, const AggregateSpec& options) {
   if (is_ragged(field)) {
     if (options.every > 0)
       return {"rows of different lengths have no pieces of one length",
