@@ -128,7 +128,7 @@ Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there,
     count += row != last ? 1 : 0;
     last = row;
   }));
-  FOREBAY_RETURN_IF_ERROR(bad.expect(count));
+  FOREBAY_RETURN_IF_ERROR(bad.reserve(count));
   return each_row_without(flat, leaf, there, level, [&](int64_t row) { bad.add(row, reason); });
 }
 
@@ -188,7 +188,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
   return out;
 }
 
-Status BadRowCollector::expect(size_t count) {
+Status BadRowCollector::reserve(size_t count) {
   const uint64_t needed = rows_.size() + count;
   if (needed <= charged_) return {};
   // At least doubles, so that many columns with a few bad rows each take few requests.
