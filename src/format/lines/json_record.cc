@@ -79,7 +79,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     if (passes_over()) return true;
-    if (!copy_.active() && wanted_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
+    if (!copy_.active() && expected_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
     return scalar(std::string_view(value), nlohmann::json(value).dump(), "a string");
   }
   bool binary(binary_t&) override { return false; }
@@ -153,7 +153,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     begins_as_value();
     return skipped_ > 0 || (at_ == nullptr && !copy_.active());
   }
-  std::optional<JsonType> wanted_type() const {
+  std::optional<JsonType> expected_type() const {
     if (!at_ || !at_->field) return std::nullopt;
     return columns_[*at_->field].field().type;
   }
@@ -164,7 +164,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
       copy_.open(bracket);
     } else if (skipped_ > 0 || at_ == nullptr) {
       ++skipped_;
-    } else if (wanted_type() == JsonType::kJson) {
+    } else if (expected_type() == JsonType::kJson) {
       copy_.begin(bracket);
     } else {
       return false;
@@ -200,7 +200,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool scalar(T value, std::string_view written, const char* what) {
     if (passes_over()) return true;
     if (copy_.active()) return copied(written);
-    if (wanted_type() != JsonType::kJson) return typed(value, what);
+    if (expected_type() != JsonType::kJson) return typed(value, what);
     take_json(written);
     return true;
   }
