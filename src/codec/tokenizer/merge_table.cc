@@ -40,7 +40,7 @@ class LongWord {
  public:
   LongWord(const MergeTable& table, const std::vector<int32_t>& tokens) : table_(table) {
     for (size_t i = 0; i < tokens.size(); ++i) links_.push_back({tokens[i], i == 0 ? 0 : i - 1, i + 1, true});
-    for (size_t i = 0; i + 1 < links_.size(); ++i) look(i);
+    for (size_t i = 0; i + 1 < links_.size(); ++i) queue_merge(i);
   }
 
   void merge() {
@@ -53,7 +53,7 @@ class LongWord {
       // Each merge adds at most two entries to the queue, so skipped entries do not exceed n log n
       // in total.
       if (current.rank != rank || current.made != made || links_[at].next != right) continue;
-      join(at, made);
+      apply_merge(at, made);
     }
   }
   void write(std::vector<int32_t>& tokens) const {
@@ -70,19 +70,19 @@ class LongWord {
   // Rank, position, its neighbour, merged token.
   using Entry = std::tuple<uint32_t, size_t, size_t, int32_t>;
 
-  void look(size_t at) {
+  void queue_merge(size_t at) {
     const Merge merge = table_.find(links_[at].token, links_[links_[at].next].token);
     if (merge.rank != MergeTable::kNoMerge) queue_.emplace(merge.rank, at, links_[at].next, merge.made);
   }
-  void join(size_t at, int32_t made) {
+  void apply_merge(size_t at, int32_t made) {
     Link& left = links_[at];
     Link& right = links_[left.next];
     right.alive = false;
     left.token = made;
     left.next = right.next;
     if (left.next < links_.size()) links_[left.next].before = at;
-    if (left.next < links_.size()) look(at);
-    if (left.before != at) look(left.before);
+    if (left.next < links_.size()) queue_merge(at);
+    if (left.before != at) queue_merge(left.before);
   }
 
   const MergeTable& table_;
