@@ -86,7 +86,8 @@ class StreamWalk {
     const uint64_t left = file_size_ - offset;
     if (left < sizeof(uint32_t)) return cut_off(offset);
     const auto prefix = bytes_at(pieces_, offset, kPrefixBytes);
-    if (prefix.size() < std::min(kPrefixBytes, left)) return wants(offset, offset == 0 ? kFirstBytes : last_head_);
+    if (prefix.size() < std::min(kPrefixBytes, left))
+      return needs_bytes(offset, offset == 0 ? kFirstBytes : last_head_);
     const FlatBytes flat(prefix);
     const bool marked = flat.read<uint32_t>(0) == kMark;
     const auto length = flat.read<uint32_t>(marked ? 4 : 0);
@@ -102,7 +103,7 @@ class StreamWalk {
     const uint64_t head_bytes = before + *length;
     if (head_bytes > left) return cut_off(offset);
     const auto head = bytes_at(pieces_, offset, head_bytes);
-    if (head.size() < head_bytes) return wants(offset, head_bytes);
+    if (head.size() < head_bytes) return needs_bytes(offset, head_bytes);
     last_head_ = head_bytes;
     return message(offset, head, before);
   }
@@ -115,11 +116,11 @@ class StreamWalk {
     if (read->body_bytes > left) return cut_off(offset);
     const uint64_t whole = head.size() + read->body_bytes;
     // Dictionaries are part of the index.
-    if (read->type == kDictionary && bytes_at(pieces_, offset, whole).size() < whole) return wants(offset, whole);
+    if (read->type == kDictionary && bytes_at(pieces_, offset, whole).size() < whole) return needs_bytes(offset, whole);
     return Step{Step::Kind::kMessage, {}, {offset, head.size(), read->body_bytes}, *read};
   }
 
-  Step wants(uint64_t offset, uint64_t bytes) const {
+  Step needs_bytes(uint64_t offset, uint64_t bytes) const {
     return {Step::Kind::kNeedsBytes, {offset, std::min(std::max(bytes, kPrefixBytes), file_size_ - offset)}, {}, {}};
   }
 
