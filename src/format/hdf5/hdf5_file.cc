@@ -203,8 +203,8 @@ uint64_t Hdf5File::index_bytes() const {
 
 namespace {
 
-// How the items of a column are taken out of the elements of its data set. Items that are whole
-// elements in their final form are copied.
+// Describes how the items of a column are extracted from the elements of its data set. Items that
+// are whole elements in their final form are copied.
 Hdf5Extract extract_of(const Hdf5Column& column, const Hdf5DataSet& set, uint64_t item_bytes) {
   Hdf5Extract extract{item_bytes, {}, nullptr};
   const bool whole = extract.item_bytes == set.type.bytes;

@@ -154,7 +154,7 @@ std::set<std::string> columns_in_use(const KnownFields& known, const UniteInput&
       wanted.insert(known.members(name).begin(), known.members(name).end());
   };
   for (const std::string& name : input.columns ? *input.columns : known.order()) want(name);
-  for (const std::string& name : input.looked_at) want(name);
+  for (const std::string& name : input.filter_columns) want(name);
   return wanted;
 }
 
@@ -166,7 +166,7 @@ class SchemaUniter {
     FOREBAY_RETURN_IF_ERROR(check_partitions());
     FOREBAY_RETURN_IF_ERROR(check_names());
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
-    for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(check_filter_column(name));
+    for (const std::string& name : in_.filter_columns) FOREBAY_RETURN_IF_ERROR(check_filter_column(name));
     warn_twofold_names();
     // All files are processed before errors are reported, so that one message lists all
     // differences.
