@@ -19,6 +19,7 @@ struct Extent {
   void add(int64_t value) { min = std::min(min, value), max = std::max(max, value); }
   void add(const Extent& other) { min = std::min(min, other.min), max = std::max(max, other.max); }
   bool empty() const { return min > max; }
+  SortedJson to_json() const;  ///< null if nothing was added
 };
 
 /// Statistics of the pictures of a folder. Each thread has findings of its own, and the caller

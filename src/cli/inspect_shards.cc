@@ -26,10 +26,6 @@ std::string field_type(const std::string& extension) {
   }
 }
 
-SortedJson extent_json(const Extent& extent) {
-  return extent.empty() ? SortedJson() : SortedJson{{"min", extent.min}, {"max", extent.max}};
-}
-
 std::string byte_extent(const Extent& extent) {
   if (extent.empty()) return "none";
   return fmt::format("{} to {}", format_byte_size(static_cast<uint64_t>(extent.min)),
@@ -66,14 +62,14 @@ SortedJson ShardsReport::to_json() const {
   for (const auto& [extension, one] : extensions) {
     found[extension] = {{"becomes", one.field_type},
                         {"bytes", one.bytes},
-                        {"file", extent_json(one.file_bytes)},
+                        {"file", one.file_bytes.to_json()},
                         {"files", one.files},
                         {"missing", samples - one.samples}};
   }
-  return {{"bytes", {{"total", bytes}, {"sample", extent_json(sample_bytes)}}},
+  return {{"bytes", {{"total", bytes}, {"sample", sample_bytes.to_json()}}},
           {"count", samples},
           {"extensions", found},
-          {"shard_samples", extent_json(shard_samples)},
+          {"shard_samples", shard_samples.to_json()},
           {"shards", shards},
           {"url", url}};
 }
