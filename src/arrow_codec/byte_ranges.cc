@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-std::vector<ByteRange> sorted_apart(std::vector<ByteRange> ranges) {
+std::vector<ByteRange> disjoint_ranges(std::vector<ByteRange> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
   std::vector<ByteRange> apart;
   for (const ByteRange& range : ranges) {

@@ -35,7 +35,7 @@ class ColumnsWriter {
   const TablePlan& plan_;
   std::vector<size_t> fields_;
   Columns columns_;
-  BadRows bad_;
+  BadRowCollector bad_;
 };
 
 }  // namespace forebay

@@ -133,7 +133,7 @@ std::string plain_text(const Decimal& value, int32_t scale) {
 }
 
 /// True if no other decimal of that scale has the same nearest float.
-bool stands_alone(double nearest, std::string_view text, int32_t scale) {
+bool is_unambiguous(double nearest, std::string_view text, int32_t scale) {
   return fmt::format("{:.{}f}", nearest, std::max(scale, 0)) == text;
 }
 
@@ -143,19 +143,19 @@ bool nearest(const Decimal& value, int32_t scale, bool round, double& to) {
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   // A float64 preserves 15 digits, and powers of ten up to 10^22 are exact, so a single division
   // rounds only once.
-  constexpr int64_t kSurvives = 1'000'000'000'000'000;
+  constexpr int64_t kExactLimit = 1'000'000'000'000'000;
   bool small = false;
   if constexpr (sizeof(Decimal) == 4)
     small = true;
   else
-    small = value > Decimal(-kSurvives) && value < Decimal(kSurvives);
+    small = value > Decimal(-kExactLimit) && value < Decimal(kExactLimit);
   if (scale >= 0 && scale <= 22 && small) {
     to = value.ToDouble(0) / powers[scale];
     return true;
   }
   const std::string text = plain_text(value, scale);
   if (!parse(std::string_view(text), to)) return false;
-  return round || small || stands_alone(to, text, scale);
+  return round || small || is_unambiguous(to, text, scale);
 }
 
 template <typename Decimal, typename To>

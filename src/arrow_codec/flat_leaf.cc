@@ -234,7 +234,7 @@ Status Walk::list() {
   }
 }
 
-// Without branches, so that the cost does not depend on where the nulls are.
+// Has no branches, so that the cost does not depend on where the nulls are.
 template <typename T>
 void fill_with(const Buffer& valid, const std::string& fill, uint8_t* values) {
   T value, *out = reinterpret_cast<T*>(values);

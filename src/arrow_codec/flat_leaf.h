@@ -44,12 +44,12 @@ Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
 /// Extracts one field of the table.
 Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output);
 
-/// Bad rows and their errors. A row keeps its first error.
-class BadRows {
+/// Collects bad rows and their errors. A row keeps its first error.
+class BadRowCollector {
  public:
   /// Reserves memory for at most `count` further rows. It is requested at once and in growing
   /// steps, because each refusal costs a decode.
-  Status expect(size_t count);
+  Status reserve(size_t count);
   void add(int64_t row, const Status& reason) { rows_.try_emplace(row, reason); }
   /// Null if there are no bad rows.
   std::shared_ptr<const std::map<int64_t, Status>> take() &&;
@@ -60,10 +60,10 @@ class BadRows {
 };
 
 /// Adds the rows with a null at any level.
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 /// Adds the rows with text that is not UTF-8.
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 /// Adds the rows with a value that the leaf's type cannot hold.
-Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 
 }  // namespace forebay

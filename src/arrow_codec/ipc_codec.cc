@@ -23,7 +23,7 @@ Result<IpcFooter> footer_of(std::span<const uint8_t> tail, uint64_t file_size, u
   return read_ipc_footer(tail.subspan(tail.size() - bytes, bytes - kEndBytes), file_size);
 }
 
-bool ends_as_file(std::span<const uint8_t> tail) {
+bool has_file_end(std::span<const uint8_t> tail) {
   return tail.size() >= kEndBytes &&
          std::memcmp(tail.data() + tail.size() - kMagic.size(), kMagic.data(), kMagic.size()) == 0;
 }
@@ -52,7 +52,7 @@ Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piec
   });
   if (stream.wanted || first == index.end())
     return internal_error("an Arrow stream was opened with less than its heads");
-  FOREBAY_ASSIGN(Buffer end, ipc_end_of(stream, first->bytes.span().first(stream.schema.head_bytes)));
+  FOREBAY_ASSIGN(Buffer end, make_ipc_end(stream, first->bytes.span().first(stream.schema.head_bytes)));
   const uint64_t size = file_size + end.size();
   index.push_back({file_size, std::move(end)});
   return IpcTable::open(std::move(index), std::move(stream.blocks), size, reading);
@@ -62,7 +62,7 @@ Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piec
 
 Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
   // A stream has nothing at its end; its head identifies it.
-  if (!ends_as_file(tail)) return uint64_t{0};
+  if (!has_file_end(tail)) return uint64_t{0};
   // The end of a file: footer, its length (int32, little-endian), "ARROW1" (Arrow columnar format,
   // IPC file).
   int32_t length = 0;
@@ -76,7 +76,7 @@ Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t f
 Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> tail, uint64_t file_size,
                                                       std::span<const TableFile::Piece> have) const {
   std::vector<ByteRange> ranges;
-  if (!ends_as_file(tail)) {
+  if (!has_file_end(tail)) {
     if (!have.empty()) FOREBAY_RETURN_IF_ERROR(check_head(have.front(), file_size));
     // Each piece begins at a message.
     FOREBAY_ASSIGN(const IpcStream stream, walk_ipc_stream(have, file_size, have.empty() ? 0 : have.back().offset));
@@ -91,13 +91,13 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
   for (const IpcBlock& block : footer.batches) ranges.push_back({block.offset, block.head_bytes});
   for (const IpcBlock& block : footer.dictionaries)
     ranges.push_back({block.offset, block.head_bytes + block.body_bytes});
-  return sorted_apart(std::move(ranges));
+  return disjoint_ranges(std::move(ranges));
 }
 
 Result<std::shared_ptr<const TableFile>> IpcCodec::open(Buffer tail, uint64_t file_size, const TableReading& reading,
                                                         std::span<const TableFile::Piece> more) const {
   std::vector<TableFile::Piece> index(more.begin(), more.end());
-  if (!ends_as_file(tail.span())) return open_stream(std::move(index), file_size, reading);
+  if (!has_file_end(tail.span())) return open_stream(std::move(index), file_size, reading);
   FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail.span(), file_size));
   FOREBAY_ASSIGN(IpcFooter footer, footer_of(tail.span(), file_size, bytes));
   index.push_back({file_size - tail.size(), std::move(tail)});

@@ -70,7 +70,7 @@ uint64_t prefix_of(std::span<const uint8_t> head) {
 
 /// The message at an offset of the stream.
 struct Step {
-  enum class Kind : uint8_t { kWants, kEnd, kMessage } kind = Kind::kEnd;
+  enum class Kind : uint8_t { kNeedsBytes, kEnd, kMessage } kind = Kind::kEnd;
   ByteRange wanted = {};
   IpcBlock block = {};
   Message message = {};
@@ -86,7 +86,8 @@ class StreamWalk {
     const uint64_t left = file_size_ - offset;
     if (left < sizeof(uint32_t)) return cut_off(offset);
     const auto prefix = bytes_at(pieces_, offset, kPrefixBytes);
-    if (prefix.size() < std::min(kPrefixBytes, left)) return wants(offset, offset == 0 ? kFirstBytes : last_head_);
+    if (prefix.size() < std::min(kPrefixBytes, left))
+      return needs_bytes(offset, offset == 0 ? kFirstBytes : last_head_);
     const FlatBytes flat(prefix);
     const bool marked = flat.read<uint32_t>(0) == kMark;
     const auto length = flat.read<uint32_t>(marked ? 4 : 0);
@@ -102,7 +103,7 @@ class StreamWalk {
     const uint64_t head_bytes = before + *length;
     if (head_bytes > left) return cut_off(offset);
     const auto head = bytes_at(pieces_, offset, head_bytes);
-    if (head.size() < head_bytes) return wants(offset, head_bytes);
+    if (head.size() < head_bytes) return needs_bytes(offset, head_bytes);
     last_head_ = head_bytes;
     return message(offset, head, before);
   }
@@ -115,12 +116,12 @@ class StreamWalk {
     if (read->body_bytes > left) return cut_off(offset);
     const uint64_t whole = head.size() + read->body_bytes;
     // Dictionaries are part of the index.
-    if (read->type == kDictionary && bytes_at(pieces_, offset, whole).size() < whole) return wants(offset, whole);
+    if (read->type == kDictionary && bytes_at(pieces_, offset, whole).size() < whole) return needs_bytes(offset, whole);
     return Step{Step::Kind::kMessage, {}, {offset, head.size(), read->body_bytes}, *read};
   }
 
-  Step wants(uint64_t offset, uint64_t bytes) const {
-    return {Step::Kind::kWants, {offset, std::min(std::max(bytes, kPrefixBytes), file_size_ - offset)}, {}, {}};
+  Step needs_bytes(uint64_t offset, uint64_t bytes) const {
+    return {Step::Kind::kNeedsBytes, {offset, std::min(std::max(bytes, kPrefixBytes), file_size_ - offset)}, {}, {}};
   }
 
   const std::span<const TableFile::Piece> pieces_;
@@ -153,7 +154,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
   for (uint64_t offset = begin;;) {
     FOREBAY_ASSIGN(const Step step, walk.step(offset));
     if (step.kind == Step::Kind::kEnd) return stream;
-    if (step.kind == Step::Kind::kWants) {
+    if (step.kind == Step::Kind::kNeedsBytes) {
       stream.wanted = step.wanted;
       return stream;
     }
@@ -174,7 +175,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
 
 // The offsets of this flatbuffer lead only forwards, so the schema's message can follow the new
 // tables unchanged.
-Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> schema) {
+Result<Buffer> make_ipc_end(const IpcStream& stream, std::span<const uint8_t> schema) {
   const std::span<const uint8_t> message = schema.subspan(std::min<uint64_t>(prefix_of(schema), schema.size()));
   const std::optional<Message> read = read_message(FlatBytes(message));
   if (!read) return damaged(0);

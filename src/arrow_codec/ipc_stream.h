@@ -25,6 +25,6 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
 
 /// Builds the end that would turn the stream into an Arrow file: a footer with the blocks of
 /// `stream`, its length, and the magic number. `schema` is the head of the stream's schema message.
-Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> schema);
+Result<Buffer> make_ipc_end(const IpcStream& stream, std::span<const uint8_t> schema);
 
 }  // namespace forebay

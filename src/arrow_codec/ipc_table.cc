@@ -73,7 +73,7 @@ struct BufferCount {
   }
 };
 
-ByteRange covering(std::span<const ByteRange> buffers) {
+ByteRange covering_range(std::span<const ByteRange> buffers) {
   uint64_t begin = UINT64_MAX, end = 0;
   for (const ByteRange& buffer : buffers) {
     if (buffer.length == 0) continue;
@@ -130,7 +130,7 @@ Result<IpcTable::Batch> IpcTable::read_batch(const IpcBlock& block, const arrow:
     known = known && count.add(field->type());
     // If the layout is unknown, a column may need any byte of the body.
     ByteRange range{0, block.body_bytes};
-    if (known) range = covering(std::span(head.buffers).subspan(first, count.buffers - first));
+    if (known) range = covering_range(std::span(head.buffers).subspan(first, count.buffers - first));
     batch.columns.push_back({body + range.offset, range.length});
   }
   return batch;
@@ -147,7 +147,7 @@ std::vector<ByteRange> IpcTable::ranges(int64_t group, std::span<const size_t> f
   std::vector<ByteRange> ranges;
   for (const int column : columns_of(plan_, fields))
     ranges.push_back(batches_[static_cast<size_t>(group)].columns[static_cast<size_t>(column)]);
-  return sorted_apart(std::move(ranges));
+  return disjoint_ranges(std::move(ranges));
 }
 
 ChunkCost IpcTable::cost(int64_t group, std::span<const size_t> fields) const {

@@ -121,14 +121,14 @@ Status each_row_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& th
 
 /// Passes over the slots twice, because memory for the rows is requested before any is recorded.
 Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, const Status& reason,
-                    BadRows& bad) {
+                    BadRowCollector& bad) {
   size_t count = 0;
   int64_t last = -1;
   FOREBAY_RETURN_IF_ERROR(each_row_without(flat, leaf, there, level, [&](int64_t row) {
     count += row != last ? 1 : 0;
     last = row;
   }));
-  FOREBAY_RETURN_IF_ERROR(bad.expect(count));
+  FOREBAY_RETURN_IF_ERROR(bad.reserve(count));
   return each_row_without(flat, leaf, there, level, [&](int64_t row) { bad.add(row, reason); });
 }
 
@@ -188,7 +188,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
   return out;
 }
 
-Status BadRows::expect(size_t count) {
+Status BadRowCollector::reserve(size_t count) {
   const uint64_t needed = rows_.size() + count;
   if (needed <= charged_) return {};
   // At least doubles, so that many columns with a few bad rows each take few requests.
@@ -198,12 +198,12 @@ Status BadRows::expect(size_t count) {
   return {};
 }
 
-std::shared_ptr<const std::map<int64_t, Status>> BadRows::take() && {
+std::shared_ptr<const std::map<int64_t, Status>> BadRowCollector::take() && {
   if (rows_.empty()) return nullptr;
   return std::make_shared<const std::map<int64_t, Status>>(std::move(rows_));
 }
 
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
   // Outer levels come first, because their errors are more informative.
   for (size_t level = 0; level < flat.valid.size(); ++level) {
     const Status reason = corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
@@ -213,7 +213,7 @@ Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   return {};
 }
 
-Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
+Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
   if (flat.exact.empty()) return {};
   const Status reason =
       corrupt(fmt::format("the column '{}' ({}) has a value here that {} does not hold; {}", leaf.name,
@@ -221,7 +221,7 @@ Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   return note_without(flat, leaf, flat.exact, flat.slots.size() - 1, reason, bad);
 }
 
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
   const auto last = static_cast<size_t>(leaf.lists) - 1;
   const std::span offsets(flat.offset(last), static_cast<size_t>(flat.slots[last]) + 1);
   if (all_utf8(flat.values.span(), offsets)) return {};

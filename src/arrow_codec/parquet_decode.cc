@@ -44,7 +44,7 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr
                                                                  arrow::TimeUnit::type int96) {
   parquet::ArrowReaderProperties properties(false);
   properties.set_coerce_int96_timestamp_unit(int96);
-  // For footers without an Arrow schema; see ParquetTable::read_plain().
+  // Used for footers without an Arrow schema; see ParquetTable::read_plain().
   properties.set_binary_type(arrow::Type::LARGE_BINARY);
   // The pieces are already in memory; joining reads would copy them.
   properties.set_pre_buffer(false);

@@ -174,7 +174,7 @@ std::vector<size_t> ParquetTable::leaves_of(std::span<const size_t> fields) cons
 std::vector<ByteRange> ParquetTable::ranges(int64_t group, std::span<const size_t> fields) const {
   std::vector<ByteRange> all;
   for (const size_t leaf : leaves_of(fields)) all.push_back(groups_[static_cast<size_t>(group)].chunks[leaf].range);
-  return sorted_apart(std::move(all));
+  return disjoint_ranges(std::move(all));
 }
 
 uint64_t ParquetTable::decoded_bytes(const Group& group, size_t field) const {

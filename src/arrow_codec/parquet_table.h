@@ -81,7 +81,7 @@ class ParquetTable final : public TableFile {
   std::shared_ptr<parquet::FileMetaData> plain_footer() const;
 
   std::shared_ptr<parquet::FileMetaData> footer_;
-  /// Without the Arrow schema; null if no leaf needs it.
+  /// Opened without the Arrow schema; null if no leaf needs it.
   std::shared_ptr<parquet::FileMetaData> plain_footer_;
   uint64_t file_size_ = 0;
   TablePlan plan_;

@@ -143,7 +143,7 @@ TEST(SortedApart, GivesTheSameBytesRisingAndWithoutOverlap) {
       std::fill_n(asked.begin() + static_cast<ptrdiff_t>(range.offset), range.length, true);
     }
     uint64_t end = 0;
-    for (const ByteRange& range : sorted_apart(ranges)) {
+    for (const ByteRange& range : disjoint_ranges(ranges)) {
       ASSERT_GE(range.offset, end);
       ASSERT_GT(range.length, 0u);
       end = range.offset + range.length;
@@ -154,8 +154,8 @@ TEST(SortedApart, GivesTheSameBytesRisingAndWithoutOverlap) {
 }
 
 TEST(SortedApart, WhatOnlyTouchesStaysApart) {
-  EXPECT_EQ(sorted_apart({{10, 5}, {0, 10}}), (std::vector<ByteRange>{{0, 10}, {10, 5}}));
-  EXPECT_EQ(sorted_apart({{10, 5}, {0, 11}}), (std::vector<ByteRange>{{0, 15}}));
+  EXPECT_EQ(disjoint_ranges({{10, 5}, {0, 10}}), (std::vector<ByteRange>{{0, 10}, {10, 5}}));
+  EXPECT_EQ(disjoint_ranges({{10, 5}, {0, 11}}), (std::vector<ByteRange>{{0, 15}}));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
   allocated_.fetch_sub(size, std::memory_order_relaxed);
   const auto bytes = static_cast<size_t>(size);
   if (!recycled(bytes)) return std::free(block);
-  if (!give_idle(block, class_of(bytes))) free_block(block, class_bytes(class_of(bytes)));
+  if (!retain_block(block, class_of(bytes))) free_block(block, class_bytes(class_of(bytes)));
 }
 
 // The lock is only tried; on failure the caller asks the system. So no thread waits, and a process
@@ -119,7 +119,7 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
   return allocate_block(class_bytes(size_class));
 }
 
-bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
+bool RecyclingPool::retain_block(uint8_t* block, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
   if (bytes > kMostIdle || !mutex_.try_lock()) return false;
   const Lock lock(mutex_, std::adopt_lock);

@@ -48,7 +48,7 @@ class RecyclingPool final : public arrow::MemoryPool, public ReclaimableMemory {
   };
   RecyclingPool() = default;
   uint8_t* take_idle(size_t size_class);
-  bool give_idle(uint8_t* block, size_t size_class);
+  bool retain_block(uint8_t* block, size_t size_class);
   void drop_oldest() FOREBAY_REQUIRES(mutex_);
 
   Mutex mutex_;

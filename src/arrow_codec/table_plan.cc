@@ -26,7 +26,7 @@ bool list_like(const arrow::DataType& type) {
 }
 
 /// State of the walk from a column down its type tree.
-struct Way {
+struct PathState {
   std::string name;
   std::vector<PathStep> steps;
   std::vector<std::string> structs;
@@ -48,12 +48,12 @@ class Planner {
   std::vector<std::pair<std::string, std::string>> unmapped;
 
  private:
-  Status enter(const std::shared_ptr<arrow::DataType>& type, Way way);
-  Status walk(const std::shared_ptr<arrow::DataType>& type, Way way);
-  Status members(const arrow::DataType& type, const Way& way);
-  Status elements(const arrow::DataType& type, Way way);
-  Status leaf(const std::shared_ptr<arrow::DataType>& type, Way way);
-  Status shaped(Leaf& leaf, const Way& way);
+  Status enter(const std::shared_ptr<arrow::DataType>& type, PathState path);
+  Status walk(const std::shared_ptr<arrow::DataType>& type, PathState path);
+  Status members(const arrow::DataType& type, const PathState& path);
+  Status elements(const arrow::DataType& type, PathState path);
+  Status leaf(const std::shared_ptr<arrow::DataType>& type, PathState path);
+  Status set_shape(Leaf& leaf, const PathState& path);
   void choose_type(Leaf& leaf) const;
 
   const TableReading& reading_;
@@ -62,43 +62,43 @@ class Planner {
 };
 
 /// Extension types are replaced by their storage types.
-Status Planner::enter(const std::shared_ptr<arrow::DataType>& type, Way way) {
+Status Planner::enter(const std::shared_ptr<arrow::DataType>& type, PathState path) {
   const std::shared_ptr<arrow::DataType> stored = storage_type(type);
-  way.extension = way.extension || stored != type;
-  return walk(stored, std::move(way));
+  path.extension = path.extension || stored != type;
+  return walk(stored, std::move(path));
 }
 
-Status Planner::walk(const std::shared_ptr<arrow::DataType>& type, Way way) {
-  if (type->id() == Type::STRUCT) return members(*type, way);
-  if (list_like(*type) || type->id() == Type::FIXED_SIZE_LIST) return elements(*type, std::move(way));
-  return leaf(type, std::move(way));
+Status Planner::walk(const std::shared_ptr<arrow::DataType>& type, PathState path) {
+  if (type->id() == Type::STRUCT) return members(*type, path);
+  if (list_like(*type) || type->id() == Type::FIXED_SIZE_LIST) return elements(*type, std::move(path));
+  return leaf(type, std::move(path));
 }
 
-Status Planner::members(const arrow::DataType& type, const Way& way) {
-  if (type.num_fields() == 0) unmapped.emplace_back(way.name, "a struct without members");
+Status Planner::members(const arrow::DataType& type, const PathState& path) {
+  if (type.num_fields() == 0) unmapped.emplace_back(path.name, "a struct without members");
   for (int i = 0; i < type.num_fields(); ++i) {
     const arrow::Field& member = *type.field(i);
-    Way next = way;
-    next.structs.push_back(way.name);
-    next.in_extension = way.in_extension || (way.extension && type.num_fields() > 1);
+    PathState next = path;
+    next.structs.push_back(path.name);
+    next.in_extension = path.in_extension || (path.extension && type.num_fields() > 1);
     next.name += "." + member.name();
     next.steps.push_back({PathStep::Kind::kMember, i, 0});
-    next.nullable = way.nullable || member.nullable();
+    next.nullable = path.nullable || member.nullable();
     FOREBAY_RETURN_IF_ERROR(enter(member.type(), std::move(next)));
   }
   return {};
 }
 
-Status Planner::elements(const arrow::DataType& type, Way way) {
-  way.levels.push_back(way.nullable);
+Status Planner::elements(const arrow::DataType& type, PathState path) {
+  path.levels.push_back(path.nullable);
   const bool fixed = type.id() == Type::FIXED_SIZE_LIST;
   const int64_t length = fixed ? static_cast<const arrow::FixedSizeListType&>(type).list_size() : 0;
-  way.steps.push_back({fixed ? PathStep::Kind::kFixed : PathStep::Kind::kList, 0, length});
+  path.steps.push_back({fixed ? PathStep::Kind::kFixed : PathStep::Kind::kList, 0, length});
   if (type.id() == Type::MAP) {
     const auto entries = type.field(0)->type();
     for (int i = 0; i < entries->num_fields(); ++i) {
-      Way next = way;
-      next.structs.push_back(way.name);
+      PathState next = path;
+      next.structs.push_back(path.name);
       next.name += i == 0 ? ".key" : ".value";
       next.steps.push_back({PathStep::Kind::kMember, i, 0});
       // Keys of maps are never null.
@@ -107,30 +107,30 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
     }
     return {};
   }
-  way.nullable = type.field(0)->nullable();
-  return enter(type.field(0)->type(), std::move(way));
+  path.nullable = type.field(0)->nullable();
+  return enter(type.field(0)->type(), std::move(path));
 }
 
-Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
+Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, PathState path) {
   // Skipped leaves are counted too, because Parquet numbers its columns so.
   const int number = number_++;
-  const Result<ColumnType> kept = leaf_type(*type);
-  if (!kept.ok()) {
-    unmapped.emplace_back(way.name, kept.status().message());
+  const Result<ColumnType> own_type = leaf_type(*type);
+  if (!own_type.ok()) {
+    unmapped.emplace_back(path.name, own_type.status().message());
     return {};
   }
   Leaf leaf;
-  leaf.name = way.name;
+  leaf.name = path.name;
   leaf.column = column_;
   leaf.number = number;
-  leaf.structs = way.structs;
-  leaf.in_extension = way.in_extension;
+  leaf.structs = path.structs;
+  leaf.in_extension = path.in_extension;
   leaf.type = type;
-  leaf.own = *kept;
+  leaf.own = *own_type;
   choose_type(leaf);
-  way.nullable = way.nullable || type->id() == Type::NA;
-  if (const Status status = shaped(leaf, way); !status.ok()) {
-    unmapped.emplace_back(way.name, status.message());
+  path.nullable = path.nullable || type->id() == Type::NA;
+  if (const Status status = set_shape(leaf, path); !status.ok()) {
+    unmapped.emplace_back(path.name, status.message());
     return {};
   }
   leaves.push_back(std::move(leaf));
@@ -157,20 +157,20 @@ void Planner::choose_type(Leaf& leaf) const {
 }
 
 // Fixed-size lists are dimensions of a tensor, unless something on the path has no fixed size.
-Status Planner::shaped(Leaf& leaf, const Way& way) {
-  leaf.steps = way.steps;
+Status Planner::set_shape(Leaf& leaf, const PathState& path) {
+  leaf.steps = path.steps;
   bool ragged = leaf.strings();
   for (const PathStep& step : leaf.steps) ragged = ragged || step.kind == PathStep::Kind::kList;
   if (ragged) {
     for (PathStep& step : leaf.steps) {
       if (step.kind == PathStep::Kind::kFixed) step.kind = PathStep::Kind::kList;
     }
-    leaf.nullable = way.levels;
-    leaf.nullable.push_back(way.nullable);
+    leaf.nullable = path.levels;
+    leaf.nullable.push_back(path.nullable);
     leaf.lists = static_cast<int>(leaf.nullable.size()) - (leaf.strings() ? 0 : 1);
     return {};
   }
-  leaf.nullable = {way.levels.empty() ? way.nullable : way.levels[0]};
+  leaf.nullable = {path.levels.empty() ? path.nullable : path.levels[0]};
   for (const PathStep& step : leaf.steps) {
     if (step.kind != PathStep::Kind::kFixed) continue;
     if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
@@ -179,9 +179,9 @@ Status Planner::shaped(Leaf& leaf, const Way& way) {
     if (leaf.elements() > INT32_MAX / step.length) return unsupported("a tensor of too many elements");
     leaf.shape.push_back(step.length);
   }
-  if (way.levels.empty()) return {};
-  bool items = way.nullable;
-  for (size_t i = 1; i < way.levels.size(); ++i) items = items || way.levels[i];
+  if (path.levels.empty()) return {};
+  bool items = path.nullable;
+  for (size_t i = 1; i < path.levels.size(); ++i) items = items || path.levels[i];
   leaf.nullable.push_back(items);
   return {};
 }
@@ -253,13 +253,13 @@ class FieldWriter {
 
   Status put(Field field, Output output) {
     const auto [known, is_new] = owners_.emplace(field.name, output);
-    if (!is_new) return two_of(field.name, known->second, output);
+    if (!is_new) return name_conflict(field.name, known->second, output);
     plan_.schema.push_back(std::move(field));
     plan_.outputs.push_back(output);
     return {};
   }
 
-  Status two_of(const std::string& name, const Output& first, const Output& second) const {
+  Status name_conflict(const std::string& name, const Output& first, const Output& second) const {
     if (first.is_mask() != second.is_mask()) {
       return unsupported(fmt::format(
           "'{}' is a column of the table, and what null=fb.NULL_MASK calls the mask that says where '{}' is "
@@ -282,7 +282,7 @@ class FieldWriter {
 
 }  // namespace
 
-static void leave_out_shadowed(TablePlan& plan) {
+static void drop_shadowed(TablePlan& plan) {
   std::map<std::string, size_t> fewest_structs;
   for (const Leaf& leaf : plan.leaves) {
     const auto [known, is_new] = fewest_structs.emplace(leaf.name, leaf.structs.size());
@@ -305,7 +305,7 @@ Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& re
   TablePlan plan;
   plan.leaves = std::move(planner.leaves);
   plan.unmapped = std::move(planner.unmapped);
-  leave_out_shadowed(plan);
+  drop_shadowed(plan);
   FieldWriter writer(plan, reading.nulls.mask_ending);
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     choose_nulls(reading.nulls, plan.leaves[i]);

@@ -20,7 +20,7 @@ using Batches = Handles<const Batch>;
 
 Result<std::shared_ptr<const Batch>> find_batch(const fb_batch* handle) {
   if (handle == nullptr) return invalid_argument("the batch is a null pointer: fb_next() did not give one");
-  std::shared_ptr<const Batch> found = Batches::here().find(handle);
+  std::shared_ptr<const Batch> found = Batches::of_process().find(handle);
   if (found == nullptr)
     return invalid_argument("this is no batch: it was freed, or made in a process that this one was forked from");
   return found;
@@ -46,31 +46,32 @@ Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
   // The first version ended with `reserved`. Callers that were compiled with it pass no more.
   constexpr size_t kFirstVersion = offsetof(fb_batch_info, reserved) + sizeof(int32_t);
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
-  const fb_batch_info told = {.struct_size = 0,
-                              .rows = batch->size(),
-                              .padding = batch->padding,
-                              .epoch = batch->epoch,
-                              .step = batch->step,
-                              // All pointers point into the batch and are valid until it is freed.
-                              .ids = batch->ids.data(),
-                              .positions = batch->positions.data(),
-                              .fields = static_cast<int32_t>(batch->fields.size()),
-                              .reserved = 0};
-  return copy_struct("fb_batch_info", kFirstVersion, &told, sizeof told, info);
+  const fb_batch_info filled = {.struct_size = 0,
+                                .rows = batch->size(),
+                                .padding = batch->padding,
+                                .epoch = batch->epoch,
+                                .step = batch->step,
+                                // All pointers point into the batch and are valid until it is
+                                // freed.
+                                .ids = batch->ids.data(),
+                                .positions = batch->positions.data(),
+                                .fields = static_cast<int32_t>(batch->fields.size()),
+                                .reserved = 0};
+  return copy_struct("fb_batch_info", kFirstVersion, &filled, sizeof filled, info);
 }
 
 Status describe_field(const fb_batch* handle, int32_t number, fb_field* given) {
   constexpr size_t kFirstVersion = offsetof(fb_field, string_offsets) + sizeof(fb_array);
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   FOREBAY_ASSIGN(const BatchField* field, field_of(*batch, number));
-  fb_field told = {};
-  told.name = field->name.c_str();
-  told.kind = static_cast<int32_t>(field->kind);
-  told.arrays = arrays_of(*field);
-  told.values = view_of(field->values);
-  if (told.arrays > 1) told.offsets = view_of(field->offsets);
-  if (told.arrays > 2) told.string_offsets = view_of(field->string_offsets);
-  return copy_struct("fb_field", kFirstVersion, &told, sizeof told, given);
+  fb_field filled = {};
+  filled.name = field->name.c_str();
+  filled.kind = static_cast<int32_t>(field->kind);
+  filled.arrays = arrays_of(*field);
+  filled.values = view_of(field->values);
+  if (filled.arrays > 1) filled.offsets = view_of(field->offsets);
+  if (filled.arrays > 2) filled.string_offsets = view_of(field->string_offsets);
+  return copy_struct("fb_field", kFirstVersion, &filled, sizeof filled, given);
 }
 
 Status find_field(const fb_batch* handle, const char* name, int32_t* number) {
@@ -99,7 +100,7 @@ Result<Tensor> array_of(const fb_batch* handle, int32_t number, int32_t which) {
 }
 
 template <typename Managed>
-Status give_dlpack(const fb_batch* handle, int32_t number, int32_t which, Managed* (*make)(Tensor), Managed** given) {
+Status export_dlpack(const fb_batch* handle, int32_t number, int32_t which, Managed* (*make)(Tensor), Managed** given) {
   if (given == nullptr) return invalid_argument("where the tensor goes is a null pointer");
   *given = nullptr;
   FOREBAY_ASSIGN(Tensor tensor, array_of(handle, number, which));
@@ -111,14 +112,14 @@ Status free_batch(const fb_batch* handle) {
   if (handle == nullptr) return {};
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   // DLPack tensors of the batch share ownership of its memory.
-  Batches::here().take(handle);
+  Batches::of_process().take(handle);
   return {};
 }
 
 }  // namespace
 
-fb_batch* hold(Batch batch) {
-  return reinterpret_cast<fb_batch*>(Batches::here().add(std::make_shared<const Batch>(std::move(batch))));
+fb_batch* new_batch_handle(Batch batch) {
+  return reinterpret_cast<fb_batch*>(Batches::of_process().add(std::make_shared<const Batch>(std::move(batch))));
 }
 
 }  // namespace forebay::capi
@@ -137,12 +138,12 @@ fb_code fb_batch_find(fb_batch* batch, const char* name, int32_t* number) {
 
 fb_code fb_batch_dlpack(fb_batch* batch, int32_t number, int32_t which, DLManagedTensor** tensor) {
   using namespace forebay::capi;
-  return guarded([&] { return give_dlpack(batch, number, which, &to_dlpack, tensor); });
+  return guarded([&] { return export_dlpack(batch, number, which, &to_dlpack, tensor); });
 }
 
 fb_code fb_batch_dlpack_versioned(fb_batch* batch, int32_t number, int32_t which, DLManagedTensorVersioned** tensor) {
   using namespace forebay::capi;
-  return guarded([&] { return give_dlpack(batch, number, which, &to_dlpack_versioned, tensor); });
+  return guarded([&] { return export_dlpack(batch, number, which, &to_dlpack_versioned, tensor); });
 }
 
 fb_code fb_batch_free(fb_batch* batch) {

@@ -6,6 +6,6 @@
 namespace forebay::capi {
 
 /// Returns a handle that owns the batch until fb_batch_free().
-fb_batch* hold(Batch batch);
+fb_batch* new_batch_handle(Batch batch);
 
 }  // namespace forebay::capi

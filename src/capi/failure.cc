@@ -27,7 +27,7 @@ thread_local LastFailure last;
 
 }  // namespace
 
-fb_code told(const Status& status) noexcept {
+fb_code record_failure(const Status& status) noexcept {
   if (status.ok()) return FB_OK;
   const fb_code code = kCodes[static_cast<size_t>(status.code())];
   try {
@@ -42,15 +42,15 @@ fb_code told(const Status& status) noexcept {
 
 Status copy_struct(const char* name, size_t first_version, const void* from, size_t size, void* to) {
   if (to == nullptr) return invalid_argument(fmt::format("the {} to fill in is a null pointer", name));
-  size_t theirs = 0;
-  std::memcpy(&theirs, to, sizeof theirs);
-  if (theirs < first_version)
+  size_t caller_size = 0;
+  std::memcpy(&caller_size, to, sizeof caller_size);
+  if (caller_size < first_version)
     return invalid_argument(
         fmt::format("struct_size of the {0} is {1}: set it to sizeof({0}), which is at least {2}, before the call",
-                    name, theirs, first_version));
+                    name, caller_size, first_version));
   constexpr size_t kAfterSize = sizeof(size_t);
   std::memcpy(static_cast<char*>(to) + kAfterSize, static_cast<const char*>(from) + kAfterSize,
-              std::min(theirs, size) - kAfterSize);
+              std::min(caller_size, size) - kAfterSize);
   return {};
 }
 
@@ -62,17 +62,17 @@ fb_code fb_last_error(fb_error* error) {
   using namespace forebay;
   return capi::guarded([&] {
     const Status& status = capi::last.status;
-    fb_error told = {};
-    told.code = capi::kCodes[static_cast<size_t>(status.code())];
-    told.message = capi::last.text.c_str();
-    told.key = status.key().c_str();
-    told.op = status.op().c_str();
-    told.sample = status.sample().value_or(-1);
-    told.range_offset = status.range() ? static_cast<int64_t>(status.range()->offset) : -1;
-    told.range_length = status.range() ? static_cast<int64_t>(status.range()->length) : -1;
-    told.bytes_needed = status.bytes_needed();
+    fb_error filled = {};
+    filled.code = capi::kCodes[static_cast<size_t>(status.code())];
+    filled.message = capi::last.text.c_str();
+    filled.key = status.key().c_str();
+    filled.op = status.op().c_str();
+    filled.sample = status.sample().value_or(-1);
+    filled.range_offset = status.range() ? static_cast<int64_t>(status.range()->offset) : -1;
+    filled.range_length = status.range() ? static_cast<int64_t>(status.range()->length) : -1;
+    filled.bytes_needed = status.bytes_needed();
     // The texts belong to this thread's last failure and are replaced by the next one.
-    return capi::copy_struct("fb_error", sizeof(fb_error), &told, sizeof told, error);
+    return capi::copy_struct("fb_error", sizeof(fb_error), &filled, sizeof filled, error);
   });
 }
 

@@ -11,7 +11,7 @@ namespace forebay::capi {
 
 /// Records a failure as the last one of this thread and returns its code. A success returns FB_OK
 /// and leaves the last failure unchanged.
-fb_code told(const Status& status) noexcept;
+fb_code record_failure(const Status& status) noexcept;
 
 /// Runs the body of a function of the interface, which returns a status or a code. Exceptions
 /// become failures.
@@ -19,16 +19,16 @@ template <typename Call>
 fb_code guarded(Call&& call) noexcept {
   try {
     if constexpr (std::same_as<decltype(call()), Status>) {
-      return told(call());
+      return record_failure(call());
     } else {
       return call();
     }
   } catch (const std::bad_alloc&) {
-    return told(out_of_budget("the machine has no memory left", 0));
+    return record_failure(out_of_budget("the machine has no memory left", 0));
   } catch (const std::exception& error) {
-    return told(internal_error(error.what()));
+    return record_failure(internal_error(error.what()));
   } catch (...) {
-    return told(internal_error("an exception of a kind that is not known"));
+    return record_failure(internal_error("an exception of a kind that is not known"));
   }
 }
 

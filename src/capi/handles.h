@@ -27,7 +27,7 @@ class Handles {
  public:
   /// Returns the table of this process. The child of a fork begins with an empty one and does not
   /// destroy the objects of its parent.
-  static Handles& here() { return of_this_process<Handles>(); }
+  static Handles& of_process() { return of_this_process<Handles>(); }
 
   uintptr_t add(std::shared_ptr<T> object) {
     const Lock lock(mutex_);

@@ -23,13 +23,14 @@ namespace forebay::capi {
 
 namespace {
 
-/// A loader with a handle. Calls that move it hold `turn`.
+/// A loader with a handle. Calls that change its position hold `call_mutex`.
 struct OpenLoader {
   explicit OpenLoader(std::unique_ptr<Loader> opened) : loader(std::move(opened)) {}
 
   const std::unique_ptr<Loader> loader;
-  TimedMutex turn;
-  bool end_told FOREBAY_GUARDED_BY(turn) = false;  // fb_next() has returned FB_END_OF_EPOCH, and no batch since
+  TimedMutex call_mutex;
+  bool end_reported FOREBAY_GUARDED_BY(call_mutex) =
+      false;  // fb_next() has returned FB_END_OF_EPOCH, and no batch since
 };
 
 using Loaders = Handles<OpenLoader>;
@@ -40,27 +41,27 @@ constexpr int64_t kForeverMs = int64_t{1} << 40;
 
 /// Closes all loaders at exit, because engine threads must not run while globals are destroyed.
 void close_all() {
-  for (const auto& open : Loaders::here().all()) open->loader->close();
+  for (const auto& open : Loaders::of_process().all()) open->loader->close();
 }
 
 Result<std::shared_ptr<OpenLoader>> find_loader(const fb_loader* handle) {
   if (handle == nullptr) return invalid_argument("the loader is a null pointer: fb_open() did not give one");
-  std::shared_ptr<OpenLoader> found = Loaders::here().find(handle);
+  std::shared_ptr<OpenLoader> found = Loaders::of_process().find(handle);
   if (found == nullptr)
     return invalid_argument("this is no loader: it was freed, or opened in a process that this one was forked from");
   return found;
 }
 
-Status closed_already(const Loader& loader) {
+Status check_open(const Loader& loader) {
   return loader.closed() ? invalid_argument("this loader is closed; open a new one") : Status();
 }
 
-/// Prepares the loader and calls `work(Loader&)`, in turn with other calls that move the loader.
+/// Prepares the loader and calls `work(Loader&)` while holding `call_mutex`.
 template <typename Work>
-Status in_turn(const fb_loader* handle, Work&& work) {
+Status with_prepared_loader(const fb_loader* handle, Work&& work) {
   FOREBAY_ASSIGN(const std::shared_ptr<OpenLoader> open, find_loader(handle));
-  const TimedLock lock(open->turn);
-  FOREBAY_RETURN_IF_ERROR(closed_already(*open->loader));
+  const TimedLock lock(open->call_mutex);
+  FOREBAY_RETURN_IF_ERROR(check_open(*open->loader));
   FOREBAY_RETURN_IF_ERROR(open->loader->prepare());
   return work(*open->loader);
 }
@@ -69,13 +70,13 @@ Status null_pointer(const char* what) { return invalid_argument(fmt::format("{} 
 
 Result<std::shared_ptr<std::stop_source>> find_canceller(const fb_canceller* handle) {
   if (handle == nullptr) return null_pointer("the canceller");
-  std::shared_ptr<std::stop_source> found = Cancellers::here().find(handle);
+  std::shared_ptr<std::stop_source> found = Cancellers::of_process().find(handle);
   if (found == nullptr)
     return invalid_argument("this is no canceller: it was freed, or made in a process that this one was forked from");
   return found;
 }
 
-Status cancelled_already(const std::stop_token& stop) {
+Status check_not_cancelled(const std::stop_token& stop) {
   return stop.stop_requested() ? cancelled("fb_cancel() ended the opening") : Status();
 }
 
@@ -87,12 +88,12 @@ Status open_loader(const char* pipeline_json, const char* options_json, std::sto
   (void)at_exit;
   FOREBAY_ASSIGN(LoaderOptions options, options_from_json(options_json == nullptr ? "" : options_json));
   FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(pipeline_json));
-  FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
+  FOREBAY_RETURN_IF_ERROR(check_not_cancelled(stop));
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, std::move(options)));
   // Loader::open() checks the token only while it waits, and it may not have waited.
-  FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
-  *handle = reinterpret_cast<fb_loader*>(Loaders::here().add(std::make_shared<OpenLoader>(std::move(loader))));
+  FOREBAY_RETURN_IF_ERROR(check_not_cancelled(stop));
+  *handle = reinterpret_cast<fb_loader*>(Loaders::of_process().add(std::make_shared<OpenLoader>(std::move(loader))));
   return {};
 }
 
@@ -106,87 +107,88 @@ Status open_cancellable(const char* pipeline_json, const char* options_json, con
 
 Status new_canceller(fb_canceller** handle) {
   if (handle == nullptr) return null_pointer("fb_canceller_new: where the canceller goes");
-  *handle = reinterpret_cast<fb_canceller*>(Cancellers::here().add(std::make_shared<std::stop_source>()));
+  *handle = reinterpret_cast<fb_canceller*>(Cancellers::of_process().add(std::make_shared<std::stop_source>()));
   return {};
 }
 
 Status free_canceller(const fb_canceller* handle) {
   if (handle == nullptr) return {};
   FOREBAY_RETURN_IF_ERROR(find_canceller(handle).status());
-  Cancellers::here().take(handle);
+  Cancellers::of_process().take(handle);
   return {};
 }
 
-/// Waits for the next batch. The caller holds the turn.
-Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, bool* timed_out) {
-  FOREBAY_RETURN_IF_ERROR(closed_already(loader));
+/// Waits for the next batch, without limit if `timeout_ms` is negative. Sets `*timed_out` if the
+/// time ran out first. The caller holds `call_mutex`.
+Result<std::optional<Batch>> wait_for_batch(Loader& loader, int64_t timeout_ms, bool* timed_out) {
+  FOREBAY_RETURN_IF_ERROR(check_open(loader));
   FOREBAY_RETURN_IF_ERROR(loader.prepare());
   // next() also logs now and then what it waits for.
   if (timeout_ms < 0) return loader.next();
   return loader.next_for(std::chrono::milliseconds(timeout_ms), timed_out);
 }
 
-fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) FOREBAY_REQUIRES(open.turn) {
+fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) FOREBAY_REQUIRES(open.call_mutex) {
   // The last epoch's end is FB_END_OF_EPOCH once, and FB_FINISHED from then on.
-  if (open.end_told && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
+  if (open.end_reported && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
   bool timed_out = false;
-  auto next = next_within(*open.loader, timeout_ms, &timed_out);
-  if (!next.ok()) return told(next.status());
+  auto next = wait_for_batch(*open.loader, timeout_ms, &timed_out);
+  if (!next.ok()) return record_failure(next.status());
   if (timed_out) return FB_TIMED_OUT;
-  open.end_told = !next->has_value();
-  if (open.end_told) return FB_END_OF_EPOCH;
-  *batch = hold(std::move(**next));
+  open.end_reported = !next->has_value();
+  if (open.end_reported) return FB_END_OF_EPOCH;
+  *batch = new_batch_handle(std::move(**next));
   return FB_OK;
 }
 
 fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
-  if (batch == nullptr) return told(null_pointer("fb_next: where the batch goes"));
+  if (batch == nullptr) return record_failure(null_pointer("fb_next: where the batch goes"));
   *batch = nullptr;
   if (timeout_ms < -1)
-    return told(invalid_argument(
+    return record_failure(invalid_argument(
         fmt::format("fb_next: timeout_ms is {}; it must be a number of milliseconds, or -1", timeout_ms)));
   const auto open = find_loader(handle);
-  if (!open.ok()) return told(open.status());
+  if (!open.ok()) return record_failure(open.status());
   OpenLoader& loader = **open;
   if (timeout_ms < 0 || timeout_ms >= kForeverMs) {
-    const TimedLock lock(loader.turn);
+    const TimedLock lock(loader.call_mutex);
     return next_batch(loader, -1, batch);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // The wait for the turn counts against the timeout: another thread may be waiting for a batch.
-  if (!loader.turn.try_lock_until(until)) return FB_TIMED_OUT;
-  const TimedLock lock(loader.turn, std::adopt_lock);
+  // The wait for the lock counts against the timeout: another thread may be waiting for a batch.
+  if (!loader.call_mutex.try_lock_until(until)) return FB_TIMED_OUT;
+  const TimedLock lock(loader.call_mutex, std::adopt_lock);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
   return next_batch(loader, std::max<int64_t>(0, left.count()), batch);
 }
 
 Status describe(const fb_loader* handle, fb_loader_info* info) {
   constexpr size_t kFirstVersion = offsetof(fb_loader_info, fingerprint) + sizeof(fb_loader_info::fingerprint);
-  return in_turn(handle, [&](Loader& loader) {
-    fb_loader_info told = {};
-    told.epoch = loader.epoch();
-    told.batches_per_epoch = loader.batches_per_epoch();
-    told.samples = loader.size();
-    told.rank = loader.rank();
-    told.world_size = loader.world_size();
-    told.finished = loader.finished() ? 1 : 0;
+  return with_prepared_loader(handle, [&](Loader& loader) {
+    fb_loader_info filled = {};
+    filled.epoch = loader.epoch();
+    filled.batches_per_epoch = loader.batches_per_epoch();
+    filled.samples = loader.size();
+    filled.rank = loader.rank();
+    filled.world_size = loader.world_size();
+    filled.finished = loader.finished() ? 1 : 0;
     // The last byte stays 0 and ends the text.
-    loader.fingerprint().copy(told.fingerprint, sizeof told.fingerprint - 1);
-    return copy_struct("fb_loader_info", kFirstVersion, &told, sizeof told, info);
+    loader.fingerprint().copy(filled.fingerprint, sizeof filled.fingerprint - 1);
+    return copy_struct("fb_loader_info", kFirstVersion, &filled, sizeof filled, info);
   });
 }
 
-/// Runs `give_it()`, which stores a text in `*json`. `*json` is null after a failure.
-template <typename GiveIt>
-fb_code give(char** json, GiveIt give_it) {
+/// Runs `write_json()`, which stores a text in `*json`. `*json` is null after a failure.
+template <typename WriteJson>
+fb_code with_json_result(char** json, WriteJson write_json) {
   return guarded([&]() -> Status {
     if (json == nullptr) return null_pointer("where the text goes");
     *json = nullptr;
-    return give_it();
+    return write_json();
   });
 }
 
-std::string listed(const std::vector<ErrorEntry>& errors) {
+std::string errors_to_json(const std::vector<ErrorEntry>& errors) {
   auto list = nlohmann::ordered_json::array();
   for (const ErrorEntry& entry : errors)
     list.push_back({{"sample", entry.sample},
@@ -244,7 +246,7 @@ fb_code fb_loader_describe(fb_loader* loader, fb_loader_info* info) {
 
 fb_code fb_begin(fb_loader* loader) {
   return capi::guarded([&] {
-    return capi::in_turn(loader, [](Loader& open) {
+    return capi::with_prepared_loader(loader, [](Loader& open) {
       open.begin_iteration();
       return Status();
     });
@@ -252,40 +254,42 @@ fb_code fb_begin(fb_loader* loader) {
 }
 
 fb_code fb_set_epoch(fb_loader* loader, int64_t epoch) {
-  return capi::guarded([&] { return capi::in_turn(loader, [&](Loader& open) { return open.set_epoch(epoch); }); });
+  return capi::guarded(
+      [&] { return capi::with_prepared_loader(loader, [&](Loader& open) { return open.set_epoch(epoch); }); });
 }
 
 fb_code fb_state(fb_loader* loader, char** json) {
-  return capi::give(
-      json, [&] { return capi::in_turn(loader, [&](Loader& open) { return capi::give_text(open.state(), json); }); });
+  return capi::with_json_result(json, [&] {
+    return capi::with_prepared_loader(loader, [&](Loader& open) { return capi::return_text(open.state(), json); });
+  });
 }
 
 fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
   return capi::guarded([&]() -> Status {
     if (json == nullptr) return capi::null_pointer("fb_load_state: the state");
-    return capi::in_turn(loader, [&](Loader& open) { return open.load_state(json, strict != 0); });
+    return capi::with_prepared_loader(loader, [&](Loader& open) { return open.load_state(json, strict != 0); });
   });
 }
 
 fb_code fb_stats(fb_loader* loader, char** json) {
-  return capi::give(json, [&]() -> Status {
-    // Without the turn, so that it works while another thread waits in fb_next().
+  return capi::with_json_result(json, [&]() -> Status {
+    // Does not take `call_mutex`, so that it works while another thread waits in fb_next().
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    return capi::give_text(to_json(open->loader->stats()), json);
+    return capi::return_text(to_json(open->loader->stats()), json);
   });
 }
 
 fb_code fb_errors(fb_loader* loader, char** json) {
-  return capi::give(json, [&]() -> Status {
+  return capi::with_json_result(json, [&]() -> Status {
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    return capi::give_text(capi::listed(open->loader->errors()), json);
+    return capi::return_text(capi::errors_to_json(open->loader->errors()), json);
   });
 }
 
 fb_code fb_loader_close(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    // Without the turn, because close() ends the wait of another thread in fb_next().
+    // Does not take `call_mutex`, because close() ends the wait of another thread in fb_next().
     open->loader->close();
     return {};
   });
@@ -296,7 +300,7 @@ fb_code fb_loader_free(fb_loader* loader) {
     if (loader == nullptr) return {};
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
     // A call on another thread shares ownership of the loader until it returns.
-    capi::Loaders::here().take(loader);
+    capi::Loaders::of_process().take(loader);
     open->loader->close();
     return {};
   });

@@ -21,21 +21,21 @@ namespace {
 using OptionJson = nlohmann::json;
 
 constexpr size_t kMostBytes = size_t{16} << 20;  // enough for a very long list of peers
-constexpr size_t kShownBytes = 60;               // most bytes of a value in a message of one line
+constexpr size_t kDisplayBytes = 60;             // most bytes of a value in a message of one line
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostBudget = std::numeric_limits<int64_t>::max();
 
-std::string shown(const OptionJson& value) {
+std::string display_text(const OptionJson& value) {
   std::string text = value.dump(-1, ' ', true, OptionJson::error_handler_t::replace);
-  if (text.size() > kShownBytes) text.replace(kShownBytes, std::string::npos, "…");
+  if (text.size() > kDisplayBytes) text.replace(kDisplayBytes, std::string::npos, "…");
   return text;
 }
 
 Status must_be(const std::string& name, const OptionJson& value, const std::string& what) {
-  return invalid_argument(fmt::format("options: {} is {}; it must be {}", name, shown(value), what));
+  return invalid_argument(fmt::format("options: {} is {}; it must be {}", name, display_text(value), what));
 }
 
-Result<int64_t> whole(const std::string& name, const OptionJson& value, int64_t least, int64_t most) {
+Result<int64_t> integer_between(const std::string& name, const OptionJson& value, int64_t least, int64_t most) {
   const bool fits = value.is_number_unsigned()
                         // The upper end is compared unsigned, since get<int64_t>() may overflow.
                         ? value.get<uint64_t>() <= static_cast<uint64_t>(most) && value.get<int64_t>() >= least
@@ -47,7 +47,7 @@ Result<int64_t> whole(const std::string& name, const OptionJson& value, int64_t 
 /// Stores a number in an option of any integer type.
 template <typename Option>
 Status set_number(const std::string& name, const OptionJson& value, int64_t least, Option& option) {
-  FOREBAY_ASSIGN(const int64_t number, whole(name, value, least, kMostInt));
+  FOREBAY_ASSIGN(const int64_t number, integer_between(name, value, least, kMostInt));
   option = static_cast<typename Option::value_type>(number);
   return {};
 }
@@ -96,7 +96,7 @@ Status set_memory(const std::string& name, const OptionJson& value, LoaderOption
     if (options.resources.memory) return {};
     return must_be(name, value, "a number of bytes, or text such as \"512MB\" or \"2GiB\"");
   }
-  FOREBAY_ASSIGN(const int64_t bytes, whole(name, value, 0, kMostBudget));
+  FOREBAY_ASSIGN(const int64_t bytes, integer_between(name, value, 0, kMostBudget));
   options.resources.memory = static_cast<uint64_t>(bytes);
   return {};
 }
@@ -108,7 +108,7 @@ Status set_max_errors(const std::string& name, const OptionJson& value, LoaderOp
   }
   if (value.is_number_float())
     return must_be(name, value, "a count (a whole number) or a share (0.0 to 1.0, with a point)");
-  FOREBAY_ASSIGN(const int64_t count, whole(name, value, 0, kMostBudget));
+  FOREBAY_ASSIGN(const int64_t count, integer_between(name, value, 0, kMostBudget));
   options.errors.max_errors = ErrorLimit(count);
   return {};
 }
@@ -194,7 +194,7 @@ constexpr std::array<NamedOption, 16> kOptions = {{
 Status unknown_option(const std::string& name) {
   std::vector<std::string> names;
   for (const NamedOption& option : kOptions) names.emplace_back(option.name);
-  return invalid_argument(fmt::format("options: there is no option {}{}; there are {}", shown(name),
+  return invalid_argument(fmt::format("options: there is no option {}{}; there are {}", display_text(name),
                                       suggestion_text(name, names), fmt::join(names, ", ")));
 }
 
@@ -207,7 +207,7 @@ Status set_option(const std::string& name, const OptionJson& value, LoaderOption
 
 /// Parses an object and refuses names that occur twice.
 Result<OptionJson> parse_object(std::string_view text) {
-  std::string doubled;
+  std::string repeated;
   std::vector<std::set<std::string>> open;
   const auto each_once = [&](int /*depth*/, OptionJson::parse_event_t event, OptionJson& parsed) {
     // `open` has the names of each object that is not closed yet. The parser itself would silently
@@ -216,7 +216,7 @@ Result<OptionJson> parse_object(std::string_view text) {
     if (event == OptionJson::parse_event_t::object_end) open.pop_back();
     if (event == OptionJson::parse_event_t::key) {
       const auto [at, is_new] = open.back().insert(parsed.get<std::string>());
-      if (!is_new) doubled = *at;
+      if (!is_new) repeated = *at;
     }
     return true;
   };
@@ -225,7 +225,7 @@ Result<OptionJson> parse_object(std::string_view text) {
   OptionJson json = OptionJson::parse(text, each_once, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object())
     return invalid_argument("options: this is no JSON object, such as {\"seed\": 7, \"epochs\": 1}");
-  if (!doubled.empty()) return invalid_argument(fmt::format("options: {} stands there twice", shown(doubled)));
+  if (!repeated.empty()) return invalid_argument(fmt::format("options: {} stands there twice", display_text(repeated)));
   return json;
 }
 

@@ -85,9 +85,9 @@ TEST(Options, a_refusal_names_the_option_and_the_way_out) {
 }
 
 TEST(Options, a_message_holds_no_value_of_the_storage) {
-  const std::string told = refusal(R"({"storage_options": {"secret_access_key": ["hidden"]}})");
-  EXPECT_NE(told.find("secret_access_key"), std::string::npos);
-  EXPECT_EQ(told.find("hidden"), std::string::npos);
+  const std::string message = refusal(R"({"storage_options": {"secret_access_key": ["hidden"]}})");
+  EXPECT_NE(message.find("secret_access_key"), std::string::npos);
+  EXPECT_EQ(message.find("hidden"), std::string::npos);
 }
 
 }  // namespace

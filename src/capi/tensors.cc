@@ -42,39 +42,39 @@ void* address_of(const Tensor& tensor) {
 
 /// Owns everything that a DLPack tensor points to. The deleter of `managed` deletes it.
 template <typename Managed>
-struct Handed {
+struct ExportedTensor {
   Tensor tensor;
   std::array<int64_t, Shape::kMaxRank> shape{}, strides{};
   Managed managed{};
 };
 
 template <typename Managed>
-Managed* hand_over(Tensor tensor) {
-  auto handed = std::make_unique<Handed<Managed>>();
-  handed->tensor = std::move(tensor);
-  const Shape& shape = handed->tensor.shape;
+Managed* export_tensor(Tensor tensor) {
+  auto exported = std::make_unique<ExportedTensor<Managed>>();
+  exported->tensor = std::move(tensor);
+  const Shape& shape = exported->tensor.shape;
   int64_t stride = 1;
   for (size_t i = shape.rank(); i-- > 0;) {
-    handed->shape[i] = shape[i];
+    exported->shape[i] = shape[i];
     // Strides are given although the tensor is compact: before DLPack 1.2 they could be null, but
     // not all consumers accept that.
-    handed->strides[i] = stride;
+    exported->strides[i] = stride;
     stride *= shape[i];
   }
-  const ElementType type = element_type(handed->tensor);
-  handed->managed.dl_tensor = {.data = address_of(handed->tensor),
-                               .device = {kCpu, 0},
-                               .ndim = static_cast<int32_t>(shape.rank()),
-                               .dtype = {type.code, type.bits, 1},
-                               .shape = handed->shape.data(),
-                               .strides = handed->strides.data(),
-                               .byte_offset = 0};
-  handed->managed.manager_ctx = handed.get();
-  handed->managed.deleter = [](Managed* self) {
-    if (self != nullptr) delete static_cast<Handed<Managed>*>(self->manager_ctx);
+  const ElementType type = element_type(exported->tensor);
+  exported->managed.dl_tensor = {.data = address_of(exported->tensor),
+                                 .device = {kCpu, 0},
+                                 .ndim = static_cast<int32_t>(shape.rank()),
+                                 .dtype = {type.code, type.bits, 1},
+                                 .shape = exported->shape.data(),
+                                 .strides = exported->strides.data(),
+                                 .byte_offset = 0};
+  exported->managed.manager_ctx = exported.get();
+  exported->managed.deleter = [](Managed* self) {
+    if (self != nullptr) delete static_cast<ExportedTensor<Managed>*>(self->manager_ctx);
   };
   // `managed` is part of the object that its deleter deletes, so nothing owns it here any more.
-  return &handed.release()->managed;
+  return &exported.release()->managed;
 }
 
 }  // namespace
@@ -90,10 +90,10 @@ fb_array view_of(const Tensor& tensor) {
           .bytes = tensor.nbytes()};
 }
 
-DLManagedTensor* to_dlpack(Tensor tensor) { return hand_over<DLManagedTensor>(std::move(tensor)); }
+DLManagedTensor* to_dlpack(Tensor tensor) { return export_tensor<DLManagedTensor>(std::move(tensor)); }
 
 DLManagedTensorVersioned* to_dlpack_versioned(Tensor tensor) {
-  DLManagedTensorVersioned* managed = hand_over<DLManagedTensorVersioned>(std::move(tensor));
+  DLManagedTensorVersioned* managed = export_tensor<DLManagedTensorVersioned>(std::move(tensor));
   managed->version = kDlpackVersion;
   return managed;
 }

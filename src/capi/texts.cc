@@ -12,35 +12,35 @@ namespace forebay::capi {
 namespace {
 
 /// Texts that callers own.
-struct GivenTexts {
+struct OwnedTexts {
   Mutex mutex;
   std::unordered_map<const char*, std::unique_ptr<char[]>> texts FOREBAY_GUARDED_BY(mutex);
 };
 
-Status revoke(const char* text) {
+Status free_text(const char* text) {
   if (text == nullptr) return {};
-  auto& given = of_this_process<GivenTexts>();
-  const Lock lock(given.mutex);
+  auto& owned = of_this_process<OwnedTexts>();
+  const Lock lock(owned.mutex);
   // The table, in contrast to free(), detects texts that were freed before.
-  if (given.texts.erase(text) == 1) return {};
+  if (owned.texts.erase(text) == 1) return {};
   return invalid_argument("fb_string_free: this is no text that a function here gave, or it was freed before");
 }
 
 }  // namespace
 
-Status give_text(const std::string& text, char** given) {
+Status return_text(const std::string& text, char** copy_out) {
   std::unique_ptr<char[]> copy(new char[text.size() + 1]);
   std::memcpy(copy.get(), text.c_str(), text.size() + 1);
   char* const address = copy.get();
-  auto& all = of_this_process<GivenTexts>();
+  auto& all = of_this_process<OwnedTexts>();
   const Lock lock(all.mutex);
   all.texts.emplace(address, std::move(copy));
-  *given = address;
+  *copy_out = address;
   return {};
 }
 
 }  // namespace forebay::capi
 
 fb_code fb_string_free(char* text) {
-  return forebay::capi::guarded([&] { return forebay::capi::revoke(text); });
+  return forebay::capi::guarded([&] { return forebay::capi::free_text(text); });
 }

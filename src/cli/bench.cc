@@ -210,7 +210,7 @@ int bench_verb(const Arguments& arguments, const Console& console) {
 
   const CheckedPipeline checked = read_checked_pipeline(path, line.json(), console);
   if (!checked.pipeline) return checked.exit_code;
-  if (Status ends = check_ends(*checked.pipeline, options); !ends.ok())
+  if (Status ends = check_epoch_end(*checked.pipeline, options); !ends.ok())
     return report_failure(ends, line.json(), console);
 
   const Interrupt interrupt;

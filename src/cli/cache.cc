@@ -70,7 +70,7 @@ int print_places(const std::vector<CacheInfo>& places, const CacheVerbOptions& o
 }
 
 /// Finds places by the first digits of their names.
-Result<std::vector<CacheInfo>> chosen(const std::vector<CacheInfo>& places, const CacheVerbOptions& options) {
+Result<std::vector<CacheInfo>> find_places(const std::vector<CacheInfo>& places, const CacheVerbOptions& options) {
   std::vector<CacheInfo> found;
   for (const std::string& digits : options.places) {
     const auto starts = [&](const CacheInfo& place) { return place.name.starts_with(digits); };
@@ -138,7 +138,7 @@ int clear(const std::vector<CacheInfo>& places, const CacheVerbOptions& options,
   return kept.empty() ? kDone : kFailed;
 }
 
-std::vector<CacheInfo> older(const std::vector<CacheInfo>& places, int64_t days) {
+std::vector<CacheInfo> unused_for(const std::vector<CacheInfo>& places, int64_t days) {
   const int64_t now = std::time(nullptr);
   std::vector<CacheInfo> found;
   for (const CacheInfo& place : places) {
@@ -155,13 +155,13 @@ int run(CacheVerbOptions& options, const Console& console) {
   }
   const Result<std::vector<CacheInfo>> places = list_caches(options.dir);
   if (!places.ok()) return report_failure(places.status(), options.json, console);
-  const Result<std::vector<CacheInfo>> named = chosen(*places, options);
+  const Result<std::vector<CacheInfo>> named = find_places(*places, options);
   if (!named.ok()) return report_failure(named.status(), options.json, console);
-  const std::vector<CacheInfo>& meant = options.places.empty() ? *places : *named;
-  if (options.what == "ls") return print_places(meant, options, console);
-  if (options.what == "verify") return verify(meant, options, console);
-  if (options.older_than_days) return clear(older(*places, *options.older_than_days), options, console);
-  return clear(meant, options, console);
+  const std::vector<CacheInfo>& selected = options.places.empty() ? *places : *named;
+  if (options.what == "ls") return print_places(selected, options, console);
+  if (options.what == "verify") return verify(selected, options, console);
+  if (options.older_than_days) return clear(unused_for(*places, *options.older_than_days), options, console);
+  return clear(selected, options, console);
 }
 
 }  // namespace
@@ -180,8 +180,8 @@ int cache_verb(const Arguments& arguments, const Console& console) {
   line.add_number("--older-than", options.older_than_days, 0, 100'000, "clear: what was not used for so many days");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
-  const int ways = (options.places.empty() ? 0 : 1) + (options.all ? 1 : 0) + (options.older_than_days ? 1 : 0);
-  if (options.what == "clear" && ways != 1)
+  const int selections = (options.places.empty() ? 0 : 1) + (options.all ? 1 : 0) + (options.older_than_days ? 1 : 0);
+  if (options.what == "clear" && selections != 1)
     return line.misuse("clear takes the names of caches, or --all, or --older-than DAYS", console);
   if (options.what != "clear" && (options.all || options.older_than_days))
     return line.misuse(fmt::format("--all and --older-than are for clear, not for {}", options.what), console);

@@ -30,7 +30,7 @@ struct InspectOptions {
 };
 
 /// Discards pixels, which are decoded only to see whether they can be.
-class NoSink final : public RowSink {
+class DiscardRows final : public RowSink {
  public:
   void row(const uint8_t*) override {}
 };
@@ -57,14 +57,14 @@ class Inspection {
     while (!stop_.stop_requested()) {
       const int64_t id = next_.fetch_add(1);
       if (id >= folder_.size()) break;
-      look_at(id, own);
+      inspect_one(id, own);
       if (progress != nullptr) progress->update(id + 1);
     }
     const Lock lock(mutex_);
     findings_.merge(std::move(own));
   }
 
-  void look_at(int64_t id, PictureFindings& own) const {
+  void inspect_one(int64_t id, PictureFindings& own) const {
     own.add_object(folder_.fetch(id).size);
     const Result<ImageInfo> info = read(id);
     if (info.ok()) return own.add_picture(*info);
@@ -90,7 +90,7 @@ class Inspection {
       return unsupported(fmt::format("{} x {} pixels are more than the {} of --max-pixels", info.stored_width,
                                      info.stored_height, options_.max_pixels));
     }
-    NoSink sink;
+    DiscardRows sink;
     return decode_rows(bytes.span(), info, {0, 0, info.stored_width, info.stored_height}, ColorMode::kRgb, sink);
   }
 
@@ -132,13 +132,13 @@ Result<InspectReport> inspect(const InspectOptions& options, const Console& cons
   FOREBAY_ASSIGN(const std::unique_ptr<ImageFolder> folder, open_folder(place, report, stop));
   if (report.labelled) report.classes = count_classes(*folder);
   report.left_out = folder->report();
-  const bool soon = folder->size() < 20'000 && !options.decode;
-  Progress progress(console, "looking", folder->size(), options.json || soon);
+  const bool is_quick = folder->size() < 20'000 && !options.decode;
+  Progress progress(console, "looking", folder->size(), options.json || is_quick);
   FOREBAY_ASSIGN(report.found, Inspection(*folder, options, stop).run(progress));
   return report;
 }
 
-int say(const auto& report, bool json, const Console& console) {
+int print_report(const auto& report, bool json, const Console& console) {
   if (json)
     print_json(report.to_json(), console);
   else
@@ -174,13 +174,14 @@ int inspect_verb(const Arguments& arguments, const Console& console) {
   const Interrupt interrupt;
   if (are_shards(urls)) {
     const auto shards = inspect_shards(urls, options.storage, interrupt.token());
-    return shards.ok() ? say(*shards, options.json, console) : fail(shards.status(), interrupt, options.json, console);
+    return shards.ok() ? print_report(*shards, options.json, console)
+                       : fail(shards.status(), interrupt, options.json, console);
   }
   if (urls.size() > 1) return line.misuse("several folders; give one, or tar shards", console);
   options.url = urls.front();
   const Result<InspectReport> report = inspect(options, console, interrupt.token());
   if (!report.ok()) return fail(report.status(), interrupt, options.json, console);
-  say(*report, options.json, console);
+  print_report(*report, options.json, console);
   return options.strict && report->found.unreadable_count > 0 ? kFailed : kDone;
 }
 

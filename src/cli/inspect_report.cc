@@ -11,10 +11,6 @@ namespace {
 
 constexpr size_t kClassesShown = 10;
 
-SortedJson extent_to_json(const Extent& extent) {
-  return extent.empty() ? SortedJson() : SortedJson{{"min", extent.min}, {"max", extent.max}};
-}
-
 std::string one_or_many(int64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -39,6 +35,8 @@ std::string left_out_to_text(const ImageFolderReport& report) {
 
 }  // namespace
 
+SortedJson Extent::to_json() const { return empty() ? SortedJson() : SortedJson{{"min", min}, {"max", max}}; }
+
 void PictureFindings::add_object(uint64_t size) {
   ++count;
   bytes += size;
@@ -57,7 +55,7 @@ void PictureFindings::add_unreadable(int64_t id, Status status) {
   ++unreadable_count;
   const auto place = std::ranges::upper_bound(unreadable, id, {}, &Unreadable::id);
   unreadable.insert(place, {id, std::move(status)});
-  if (unreadable.size() > kUnreadableKept) unreadable.pop_back();
+  if (unreadable.size() > kMaxUnreadable) unreadable.pop_back();
 }
 
 void PictureFindings::merge(PictureFindings other) {
@@ -81,11 +79,11 @@ SortedJson InspectReport::to_json() const {
     unreadable.push_back(
         {{"id", id}, {"key", status.key()}, {"code", code_name(status.code())}, {"message", status.message()}});
   }
-  SortedJson json = {{"bytes", {{"total", found.bytes}, {"object", extent_to_json(found.object_bytes)}}},
+  SortedJson json = {{"bytes", {{"total", found.bytes}, {"object", found.object_bytes.to_json()}}},
                      {"count", found.count},
                      {"decoded", decoded},
                      {"formats", found.formats},
-                     {"height", extent_to_json(found.height)},
+                     {"height", found.height.to_json()},
                      {"left_out",
                       {{"hidden", left_out.skipped_hidden},
                        {"irregular", left_out.skipped_irregular},
@@ -96,7 +94,7 @@ SortedJson InspectReport::to_json() const {
                      {"rotated", found.rotated},
                      {"unreadable", {{"count", found.unreadable_count}, {"first", unreadable}}},
                      {"url", url},
-                     {"width", extent_to_json(found.width)}};
+                     {"width", found.width.to_json()}};
   json["classes"] = labelled ? SortedJson(classes) : SortedJson();
   return json;
 }

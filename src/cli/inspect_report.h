@@ -19,13 +19,14 @@ struct Extent {
   void add(int64_t value) { min = std::min(min, value), max = std::max(max, value); }
   void add(const Extent& other) { min = std::min(min, other.min), max = std::max(max, other.max); }
   bool empty() const { return min > max; }
+  SortedJson to_json() const;  ///< null if nothing was added
 };
 
 /// Statistics of the pictures of a folder. Each thread has findings of its own, and the caller
 /// merges them under a lock. The result does not depend on how the pictures were divided among
 /// threads. The memory is bounded: only the first few errors are retained.
 struct PictureFindings {
-  static constexpr size_t kUnreadableKept = 10;
+  static constexpr size_t kMaxUnreadable = 10;
   struct Unreadable {
     int64_t id;
     Status status;

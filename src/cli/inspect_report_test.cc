@@ -43,7 +43,7 @@ TEST(PictureFindings, CountsEverythingOnce) {
 
 TEST(PictureFindings, KeepTheFirstUnreadableOnesById) {
   const PictureFindings found = report_by(7).found;
-  ASSERT_EQ(found.unreadable.size(), PictureFindings::kUnreadableKept);
+  ASSERT_EQ(found.unreadable.size(), PictureFindings::kMaxUnreadable);
   for (size_t i = 0; i < found.unreadable.size(); ++i) EXPECT_EQ(found.unreadable[i].id, static_cast<int64_t>(5 * i));
 }
 

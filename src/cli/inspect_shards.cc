@@ -17,17 +17,13 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kShardEndings = {".tar"};
 
-std::string becomes(const std::string& extension) {
+std::string field_type(const std::string& extension) {
   switch (kind_of_extension(extension)) {
     case ExtensionKind::kInteger: return "int64";
     case ExtensionKind::kText: return "text";
     case ExtensionKind::kPickle: return "refused";
     default: return "bytes";
   }
-}
-
-SortedJson extent_json(const Extent& extent) {
-  return extent.empty() ? SortedJson() : SortedJson{{"min", extent.min}, {"max", extent.max}};
 }
 
 std::string byte_extent(const Extent& extent) {
@@ -51,29 +47,29 @@ void ShardsReport::add(uint64_t shard_bytes, const TarIndex& index) {
     std::set<uint32_t> seen;
     sample_bytes.add(static_cast<int64_t>(index.end_of(sample) - index.samples[sample].begin));
     for (const TarIndex::File& file : index.files_of(sample)) {
-      OfExtension& found = extensions[index.extensions[file.extension]];
+      ExtensionCounts& found = extensions[index.extensions[file.extension]];
       ++found.files;
       found.bytes += file.bytes;
       found.file_bytes.add(static_cast<int64_t>(file.bytes));
       if (seen.insert(file.extension).second) ++found.samples;
     }
   }
-  for (auto& [extension, found] : extensions) found.becomes = becomes(extension);
+  for (auto& [extension, found] : extensions) found.field_type = field_type(extension);
 }
 
 SortedJson ShardsReport::to_json() const {
   SortedJson found = SortedJson::object();
   for (const auto& [extension, one] : extensions) {
-    found[extension] = {{"becomes", one.becomes},
+    found[extension] = {{"becomes", one.field_type},
                         {"bytes", one.bytes},
-                        {"file", extent_json(one.file_bytes)},
+                        {"file", one.file_bytes.to_json()},
                         {"files", one.files},
                         {"missing", samples - one.samples}};
   }
-  return {{"bytes", {{"total", bytes}, {"sample", extent_json(sample_bytes)}}},
+  return {{"bytes", {{"total", bytes}, {"sample", sample_bytes.to_json()}}},
           {"count", samples},
           {"extensions", found},
-          {"shard_samples", extent_json(shard_samples)},
+          {"shard_samples", shard_samples.to_json()},
           {"shards", shards},
           {"url", url}};
 }
@@ -85,10 +81,10 @@ std::string ShardsReport::to_text() const {
     text += fmt::format("samples     {} to {} a shard, {} each\n", shard_samples.min, shard_samples.max,
                         byte_extent(sample_bytes));
   for (const auto& [extension, one] : extensions) {
-    text += fmt::format("{:<11} {}, {}", extension, one.becomes, byte_extent(one.file_bytes));
+    text += fmt::format("{:<11} {}, {}", extension, one.field_type, byte_extent(one.file_bytes));
     if (one.samples < samples) text += fmt::format("; {} samples have none", samples - one.samples);
     if (one.files > one.samples) text += "; some samples have several";
-    text += one.becomes == "refused" ? "; a pickle: name the other fields in fields=\n" : "\n";
+    text += one.field_type == "refused" ? "; a pickle: name the other fields in fields=\n" : "\n";
   }
   return text;
 }

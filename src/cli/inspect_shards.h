@@ -19,8 +19,8 @@ bool are_shards(std::span<const std::string> urls);
 
 /// The report of `forebay inspect` about tar shards. It needs only their headers.
 struct ShardsReport {
-  struct OfExtension {
-    std::string becomes;  ///< type of the field: "int64", "text", "bytes"; "refused" for pickles
+  struct ExtensionCounts {
+    std::string field_type;  ///< type of the field: "int64", "text", "bytes"; "refused" for pickles
     int64_t files = 0, samples = 0;
     uint64_t bytes = 0;
     Extent file_bytes;
@@ -30,7 +30,7 @@ struct ShardsReport {
   int64_t shards = 0, samples = 0;
   uint64_t bytes = 0;  ///< size of the shards
   Extent shard_samples, sample_bytes;
-  std::map<std::string, OfExtension> extensions;
+  std::map<std::string, ExtensionCounts> extensions;
 
   void add(uint64_t shard_bytes, const TarIndex& index);
   SortedJson to_json() const;

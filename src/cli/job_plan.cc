@@ -22,17 +22,17 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostRows = 1'000'000;
+constexpr int64_t kMaxRowsCounted = 1'000'000;
 
-void go_through(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
-                JobPlan& plan) {
+void count_transfers(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool has_cache,
+                     JobPlan& plan) {
   AssignedBatch assigned;
   int64_t position = 0;
   const int64_t rows_per_step = plan.batch * plan.ranks;
   // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
-  const int64_t most = std::max<int64_t>(1, kMostRows / rows_per_step);
-  for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
-    // The second epoch, because caches are empty in the first one.
+  const int64_t max_steps = std::max<int64_t>(1, kMaxRowsCounted / rows_per_step);
+  for (; plan.steps_counted < std::min(plan.steps, max_steps); ++plan.steps_counted) {
+    // Batches of the second epoch are counted, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
     ordering.assignment->all(batch, &assigned);
     std::set<std::pair<int64_t, int64_t>> transfers;
@@ -40,7 +40,8 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
       for (const int64_t slot : assigned.of(rank)) {
         // Padding is not read.
         if (slot >= batch.samples) continue;
-        const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNoOwner;
+        const int64_t host =
+            has_cache ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNoOwner;
         if (host == Placement::kNoOwner) {
           ++plan.storage;
         } else if (host == placement.hosts().of_rank(rank)) {
@@ -76,13 +77,13 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                  choose_order(find_step(description, OpEffect::kOrder), *source, *selection, request.seed));
   FOREBAY_RETURN_IF_ERROR(
       choose_assignment(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
-  const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
+  const PlacementOptions placing{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
                                  .pads = options.last == LastPolicy::kPad};
-  const Placement placement(ordering.order, keeping);
+  const Placement placement(ordering.order, placing);
   const Schedule schedule(options, ordering.assignment);
-  const bool keeps = find_step(description, OpEffect::kCaching) != nullptr;
+  const bool has_cache = find_step(description, OpEffect::kCaching) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
                .ranks = world,
@@ -92,14 +93,14 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   plan.shard_by = ordering.in_groups && ordering.lanes > 1       ? "lanes"
                   : ordering.assignment == assignment_by_count() ? "count"
                                                                  : "locality";
-  if (keeps) {
-    plan.least_kept = INT64_MAX;
-    for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
-      plan.least_kept = std::min(plan.least_kept, placement.rows_assigned(host));
-      plan.most_kept = std::max(plan.most_kept, placement.rows_assigned(host));
+  if (has_cache) {
+    plan.min_cached = INT64_MAX;
+    for (int64_t host = 0; host < placing.hosts.count(); ++host) {
+      plan.min_cached = std::min(plan.min_cached, placement.rows_assigned(host));
+      plan.max_cached = std::max(plan.max_cached, placement.rows_assigned(host));
     }
   }
-  go_through(schedule, ordering, placement, keeps, plan);
+  count_transfers(schedule, ordering, placement, has_cache, plan);
   return plan;
 }
 
@@ -107,13 +108,13 @@ SortedJson job_to_json(const JobPlan& plan) {
   return {{"batch", plan.batch},
           {"shard_by", plan.shard_by},
           {"hosts", plan.hosts},
-          {"kept_a_host", {plan.least_kept, plan.most_kept}},
+          {"kept_a_host", {plan.min_cached, plan.max_cached}},
           {"ranks", plan.ranks},
           {"samples", plan.samples},
           {"second_epoch",
            {{"moved", plan.moved},
             {"own", plan.own},
-            {"steps_gone_through", plan.steps_gone_through},
+            {"steps_gone_through", plan.steps_counted},
             {"storage", plan.storage},
             {"transfers_a_step", plan.transfers}}},
           {"steps", plan.steps}};
@@ -128,13 +129,13 @@ void print_job(const JobPlan& plan, const Console& console) {
              plan.samples, plan.ranks, plan.hosts, plan.hosts == 1 ? "" : "s", plan.batch, plan.steps,
              plan.steps == 1 ? "" : "s", plan.shard_by);
   fmt::print(console.out, "first epoch: every sample is read from storage, once\n");
-  if (plan.most_kept == 0) {
+  if (plan.max_cached == 0) {
     fmt::print(console.out,
                "later epochs: the same again; a .cache() would keep samples on the hosts that read them\n");
     return;
   }
   fmt::print(console.out, "each host keeps what it read, {} to {} samples, where its caches have room for them\n",
-             plan.least_kept, plan.most_kept);
+             plan.min_cached, plan.max_cached);
   fmt::print(console.out,
              "later epochs: {} of the rows are on the host that needs them, {} on another one (at most {} transfers a "
              "step), {} in storage alone\n",

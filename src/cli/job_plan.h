@@ -25,15 +25,16 @@ struct JobRequest {
 struct JobPlan {
   std::string shard_by;  ///< "locality", "count", or "lanes" for row groups
   int64_t hosts = 1, ranks = 1, batch = 1, samples = 0, steps = 0;
-  int64_t least_kept = 0, most_kept = 0;  ///< fewest and most samples that one host caches
-  /// Steps of the second epoch that were gone through, and their rows by source.
-  int64_t steps_gone_through = 0, own = 0, moved = 0, storage = 0;
+  int64_t min_cached = 0, max_cached = 0;  ///< fewest and most samples that one host caches
+  /// Steps of the second epoch that were counted, and their rows that the host of the reading rank
+  /// caches, that another host caches, and that only the storage has.
+  int64_t steps_counted = 0, own = 0, moved = 0, storage = 0;
   int64_t transfers = 0;  ///< most pairs (host, rank of another host) with rows in one step
 };
 
 /// Computes the plan of a job. With a `.cache()` it assumes that every host caches all that it
 /// reads in the first epoch, since the real sizes of caches are known only on the hosts. Opens the
-/// data set and reads nothing but the indexes of tables. Goes through at most a million rows of the
+/// data set and reads nothing but the indexes of tables. Counts at most a million rows of the
 /// second epoch.
 Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request);
 SortedJson job_to_json(const JobPlan& plan);

@@ -91,7 +91,7 @@ LoaderOptions LoaderFlags::options() const {
   return options;
 }
 
-Status check_ends(const Pipeline& pipeline, const LoaderOptions& options) {
+Status check_epoch_end(const Pipeline& pipeline, const LoaderOptions& options) {
   if (options.stream.steps_per_epoch || !is_unbounded(pipeline.description().steps().front())) return {};
   return invalid_argument("a stream has no end of its own; give --steps-per-epoch, how many batches an epoch has");
 }

@@ -33,6 +33,6 @@ ShardBy shard_by_named(const std::string& name);
 
 /// Returns InvalidArgument, with the name of the flag, if a stream lacks the option that ends its
 /// epochs.
-Status check_ends(const Pipeline& pipeline, const LoaderOptions& options);
+Status check_epoch_end(const Pipeline& pipeline, const LoaderOptions& options);
 
 }  // namespace forebay

@@ -50,7 +50,7 @@ Status apply(const Profile& profile, const ProfileFlags& flags, const Console& c
   return {};
 }
 
-Status write_what_was_asked_for(const Profile& profile, const ProfileFlags& flags, const Console& console) {
+Status write_outputs(const Profile& profile, const ProfileFlags& flags, const Console& console) {
   if (!flags.report.empty())
     FOREBAY_RETURN_IF_ERROR(write_file(flags.report, to_html(profile_page(profile, file_name(flags.pipeline)))));
   return flags.apply.empty() ? Status() : apply(profile, flags, console);
@@ -114,7 +114,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
     print_json(SortedJson::parse(to_json(*found)), console);
   else
     fmt::print(console.out, "{}", to_text(*found));
-  const Status written = write_what_was_asked_for(*found, flags, console);
+  const Status written = write_outputs(*found, flags, console);
   return written.ok() ? kDone : report_failure(written, line.json(), console);
 }
 

@@ -97,7 +97,7 @@ class Run {
       // Passed as a function, because it reads all counters and is needed at most ten times a
       // second.
       progress.update(samples, [&] { return limit_now(); });
-      if (!options_.report.empty()) record();
+      if (!options_.report.empty()) record_history();
       return save_state();
     };
     FOREBAY_ASSIGN(const EpochResult result, ranks_->run_epoch(observer));
@@ -106,7 +106,7 @@ class Run {
     return {};
   }
 
-  void record() {
+  void record_history() {
     const double now = static_cast<double>(monotonic_ns()) * 1e-9;
     // A record of every step, thousands a second, would add up to gigabytes.
     if (history_.due(now)) history_.record(now, ranks_->first().stats());
@@ -123,8 +123,8 @@ class Run {
   /// Returns the limit of the first rank since the last call.
   std::string limit_now() {
     Observation since;
-    since.before = std::move(looked_at_);
-    since.after = looked_at_ = ranks_->first().stats();
+    since.before = std::move(last_ledger_);
+    since.after = last_ledger_ = ranks_->first().stats();
     return fmt::format("limit: {}", name_of(limiter_of(since, options_.loader).limit));
   }
 
@@ -189,7 +189,7 @@ class Run {
   std::unique_ptr<FILE, CloseIds> ids_;
   std::unique_ptr<Ranks> ranks_;
   std::vector<EpochResult> epochs_;
-  Ledger looked_at_;
+  Ledger last_ledger_;
   RunHistory history_;
 };
 
@@ -230,7 +230,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
 
   const CheckedPipeline checked = read_checked_pipeline(options.pipeline, options.json, console);
   if (!checked.pipeline) return checked.exit_code;
-  if (Status ends = check_ends(*checked.pipeline, options.loader); !ends.ok())
+  if (Status ends = check_epoch_end(*checked.pipeline, options.loader); !ends.ok())
     return report_failure(ends, options.json, console);
 
   if (!options.report.empty()) {

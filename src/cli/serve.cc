@@ -52,9 +52,9 @@ void print_client(const SortedJson& client, const Console& console) {
 }
 
 int status(const ServeFlags& flags, const std::string& path, const Console& console) {
-  const Result<std::string> told = server_status(path);
-  if (!told.ok()) return report_failure(told.status(), flags.json, console);
-  const SortedJson status = SortedJson::parse(*told, nullptr, /*allow_exceptions=*/false);
+  const Result<std::string> reply = server_status(path);
+  if (!reply.ok()) return report_failure(reply.status(), flags.json, console);
+  const SortedJson status = SortedJson::parse(*reply, nullptr, /*allow_exceptions=*/false);
   if (!status.is_object()) return report_failure(corrupt("the server's status is no JSON"), flags.json, console);
   if (flags.json) {
     print_json(status, console);

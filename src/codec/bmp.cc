@@ -24,14 +24,14 @@ uint32_t pixel_at(const BmpHeader& header, const uint8_t* row, int64_t x) {
 }
 
 /// Passes rows of the file to the sink in the sink's colours.
-class Giver {
+class RowConverter {
  public:
-  Giver(const Rect& crop, ColorMode mode, RowSink& sink)
+  RowConverter(const Rect& crop, ColorMode mode, RowSink& sink)
       : width_(crop.width), mode_(mode), sink_(sink),
         row_(static_cast<size_t>(crop.width * std::max(3, channels(mode)) + kRowSlackBytes)) {}
 
   /// Passes the pixels from `first` on.
-  void give(const BmpHeader& header, const uint8_t* row, int64_t first) {
+  void emit(const BmpHeader& header, const uint8_t* row, int64_t first) {
     uint8_t* to = row_.data();
     for (int64_t x = first; x < first + width_; ++x, to += mode_ == ColorMode::kGray ? 3 : channels(mode_))
       put(header, pixel_at(header, row, x), to);
@@ -64,7 +64,7 @@ class Giver {
   std::vector<uint8_t> row_;
 };
 
-Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver& giver) {
+Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, RowConverter& converter) {
   const auto row_bytes = static_cast<uint64_t>(header.row_bytes());
   // The padding after the last row may be missing.
   const auto last_row_bytes = static_cast<uint64_t>((header.width * header.bits + 7) / 8);
@@ -73,7 +73,7 @@ Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver
   for (int64_t y = crop.y; y < crop.y + crop.height; ++y) {
     const auto stored_y = static_cast<uint64_t>(header.top_down ? y : header.height - 1 - y);
     const uint8_t* row = bytes.data() + header.data_offset + stored_y * row_bytes;
-    giver.give(header, row, crop.x);
+    converter.emit(header, row, crop.x);
   }
   return {};
 }
@@ -95,8 +95,8 @@ Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
     return corrupt("BMP whose header is not the one that was read before");
   }
   if (mode == ColorMode::kPalette && header.bits > 8) return no_palette("a BMP of more than 8 bits a pixel");
-  Giver giver(crop, mode, sink);
-  return decode_rows(bytes, header, crop, giver);
+  RowConverter converter(crop, mode, sink);
+  return decode_rows(bytes, header, crop, converter);
 }
 
 uint64_t bmp_working_bytes(const ImageInfo&, const Rect& crop, ColorMode) {

@@ -51,7 +51,7 @@ bool inside(const Rect& rect, const ImageInfo& info) {
 
 /// The mode requested from a format's decoder, and how its rows are converted. Some formats support
 /// neither 16 bits nor alpha.
-struct Asked {
+struct DecoderMode {
   ColorMode mode;
   std::unique_ptr<RowSink> (*adapt)(RowSink& sink, const Rect& crop, ColorMode mode);
 };
@@ -96,7 +96,7 @@ std::unique_ptr<RowSink> opaque(RowSink& sink, const Rect& crop, ColorMode mode)
   return std::make_unique<OpaqueRows>(sink, crop.width, mode);
 }
 
-Asked asked_of(const ImageInfo& info, ColorMode mode) {
+DecoderMode decoder_mode(const ImageInfo& info, ColorMode mode) {
   const bool wide = info.format == ImageFormat::kPng && info.bits == 16;
   if (is_wide(mode) && !wide) return {mode == ColorMode::kRgb16 ? ColorMode::kRgb : ColorMode::kGray, widened};
   // For alpha alone the cheaper mode suffices: pixels are decoded only to detect a damaged file.
@@ -146,9 +146,9 @@ Result<ImageInfo> probe_image(std::span<const uint8_t> bytes) {
 }
 
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode) {
-  const Asked asked = asked_of(info, mode);
-  const uint64_t decoding = row_of(info.format).working_bytes(info, stored_crop, asked.mode);
-  if (asked.adapt == nullptr) return decoding;
+  const DecoderMode decoder = decoder_mode(info, mode);
+  const uint64_t decoding = row_of(info.format).working_bytes(info, stored_crop, decoder.mode);
+  if (decoder.adapt == nullptr) return decoding;
   return decoding + static_cast<uint64_t>(stored_crop.width * pixel_bytes(mode) + kRowSlackBytes);
 }
 
@@ -164,10 +164,10 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
   // rest.
   if (sniff(bytes).kind != format.kind) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
-    const Asked asked = asked_of(info, mode);
-    if (asked.adapt == nullptr) return format.decode(bytes, info, stored_crop, mode, sink);
-    const auto adapted = asked.adapt(sink, stored_crop, mode);
-    return format.decode(bytes, info, stored_crop, asked.mode, *adapted);
+    const DecoderMode decoder = decoder_mode(info, mode);
+    if (decoder.adapt == nullptr) return format.decode(bytes, info, stored_crop, mode, sink);
+    const auto adapted = decoder.adapt(sink, stored_crop, mode);
+    return format.decode(bytes, info, stored_crop, decoder.mode, *adapted);
   } catch (const std::bad_alloc&) {
     const uint64_t needed = decode_working_bytes(info, stored_crop, mode);
     return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed),

@@ -23,7 +23,7 @@ struct Task {
 };
 
 /// Converts one decoded row, in the library's output colours, and passes it on.
-void give_row(const Task& task, const uint8_t* row) {
+void emit_row(const Task& task, const uint8_t* row) {
   uint8_t* const converted = task.converted;
   const bool rgb = task.mode == ColorMode::kRgb;
   switch (task.info->components) {
@@ -72,7 +72,7 @@ bool columns_are_local(const jpeg_decompress_struct* library) {
 }
 
 /// Skips the rows above the crop. The library can skip neither rows nor columns of lossless images.
-void pass_over_rows(jpeg_decompress_struct* library, Task& task) {
+void skip_rows(jpeg_decompress_struct* library, Task& task) {
   if (task.info->lossless) {
     for (int64_t y = 0; y < task.crop.y; ++y) jpeg_read_scanlines(library, &task.decoded, 1);
   } else if (task.crop.y > 0) {
@@ -111,10 +111,10 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
   jpeg_start_decompress(library);
   const int64_t first = task.info->lossless ? task.crop.x : crop_columns(library, task.crop);
   const int64_t pixel_bytes = library->output_components;
-  pass_over_rows(library, task);
+  skip_rows(library, task);
   for (int64_t y = 0; y < task.crop.height; ++y) {
     jpeg_read_scanlines(library, &task.decoded, 1);
-    give_row(task, task.decoded + first * pixel_bytes);
+    emit_row(task, task.decoded + first * pixel_bytes);
   }
 }
 

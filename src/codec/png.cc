@@ -92,7 +92,7 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
       pixel_chunks.add(chunk.whole);  // the library checks its CRC
       continue;
     }
-    if (!chunk.crc_is_right()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
+    if (!chunk.crc_matches()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
     if (chunk.type == "PLTE") {
       // For colour images it is only a suggestion. A second one, or one after the data, has no
       // meaning.
@@ -147,6 +147,7 @@ class Reader {
   }
   int64_t pixel_bytes() const { return forebay::pixel_bytes(mode_); }
 
+  /// Decodes the next row. `last` becomes true with the last row of the image.
   Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
     int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
     last = error == SPNG_EOI;

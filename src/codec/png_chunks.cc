@@ -23,7 +23,7 @@ bool is_allowed(PngColor color, int bits) {
 
 }  // namespace
 
-bool PngChunk::crc_is_right() const {
+bool PngChunk::crc_matches() const {
   return libdeflate_crc32(0, whole.data() + 4, 4 + payload.size()) == big_u32(whole, 8 + payload.size());
 }
 
@@ -51,7 +51,7 @@ Result<PngHeader> read_png_header(Bytes bytes) {
   FOREBAY_ASSIGN(const PngChunk chunk, PngChunks(bytes).next());
   const Bytes data = chunk.payload;
   if (chunk.type != "IHDR" || data.size() != 13) return corrupt("PNG without a header chunk");
-  if (!chunk.crc_is_right()) return corrupt("PNG header chunk has a wrong CRC");
+  if (!chunk.crc_matches()) return corrupt("PNG header chunk has a wrong CRC");
   PngHeader header;
   header.width = big_u32(data, 0);
   header.height = big_u32(data, 4);

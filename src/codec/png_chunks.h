@@ -14,7 +14,7 @@ struct PngChunk {
   Bytes whole;  ///< length, type, payload and CRC
 
   bool critical() const { return (type[0] & 0x20) == 0; }
-  bool crc_is_right() const;
+  bool crc_matches() const;
 };
 
 /// Iterates over the chunks of a PNG file. Chunks are views of the file; nothing is copied. A CRC

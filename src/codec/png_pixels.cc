@@ -26,7 +26,7 @@ uint16_t big_u16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | 
 }  // namespace
 
 PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMode mode)
-    : header_(header), mode_(mode), clear_(palette.clear) {
+    : header_(header), mode_(mode), transparent_(palette.clear) {
   if (header.bits > 8 || header.components() > 1) return;
   const int largest = (1 << header.bits) - 1;
   for (int i = 0; i <= largest; ++i) {
@@ -40,7 +40,7 @@ PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMo
       // Samples of 1, 2 and 4 bits scale exactly, because 255 is a multiple of 1, 3 and 15.
       const auto value = static_cast<uint8_t>(i * 255 / largest);
       const uint8_t gray[3] = {value, value, value};
-      put(mode, gray, true, clear_ && (*clear_)[0] == i ? 0 : 255, to);
+      put(mode, gray, true, transparent_ && (*transparent_)[0] == i ? 0 : 255, to);
     }
   }
 }
@@ -63,16 +63,16 @@ void PngPixels::convert_small(const uint8_t* row, int64_t first, int64_t count, 
   }
 }
 
-bool PngPixels::is_clear(const uint8_t* pixel) const {
-  if (!clear_) return false;
+bool PngPixels::is_transparent(const uint8_t* pixel) const {
+  if (!transparent_) return false;
   for (int c = 0; c < header_.components(); ++c) {
     const auto value = header_.bits == 16 ? big_u16(pixel + 2 * c) : uint16_t{pixel[c]};
-    if (value != (*clear_)[static_cast<size_t>(c)]) return false;
+    if (value != (*transparent_)[static_cast<size_t>(c)]) return false;
   }
   return true;
 }
 
-// Only for 16 bits per channel.
+// Called only for 16 bits per channel.
 void PngPixels::convert_wide(const uint8_t* from, int64_t count, uint8_t* to) const {
   const int pixel = header_.components() * 2;
   const bool color = header_.components() >= 3;
@@ -99,7 +99,7 @@ void PngPixels::convert(const uint8_t* row, int64_t first, int64_t count, uint8_
   if (is_wide(mode_)) return convert_wide(from, count, to);
   for (int64_t x = 0; x < count; ++x, from += pixel, to += size) {
     const uint8_t rgb[3] = {from[0], color ? from[sample] : from[0], color ? from[2 * sample] : from[0]};
-    const uint8_t opacity = alpha ? from[(components - 1) * sample] : is_clear(from) ? 0 : 255;
+    const uint8_t opacity = alpha ? from[(components - 1) * sample] : is_transparent(from) ? 0 : 255;
     put(mode_, rgb, !color, opacity, to);
   }
 }

@@ -33,11 +33,11 @@ class PngPixels {
  private:
   void convert_small(const uint8_t* row, int64_t first, int64_t count, uint8_t* to) const;
   void convert_wide(const uint8_t* from, int64_t count, uint8_t* to) const;
-  bool is_clear(const uint8_t* pixel) const;
+  bool is_transparent(const uint8_t* pixel) const;
 
   PngHeader header_;
   ColorMode mode_;
-  std::optional<std::array<uint16_t, 3>> clear_;
+  std::optional<std::array<uint16_t, 3>> transparent_;
   /// Result for each sample of at most 8 bits, except colour.
   std::array<uint8_t, 256 * 4> values_{};
 };

@@ -162,7 +162,7 @@ Blob text_chunk(std::string_view type, const std::string& text, std::string_view
   payload.push_back(0);
   if (type == "zTXt") payload.push_back(0);
   if (type == "zTXt") body = zlib_stored(body);
-  // Not compressed, method, no language, no translated keyword.
+  // The text is not compressed; then come the method, no language, no translated keyword.
   if (type == "iTXt") payload.insert(payload.end(), 4, 0);
   payload.insert(payload.end(), body.begin(), body.end());
   put_chunk(chunk, type, payload);

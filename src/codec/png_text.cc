@@ -53,7 +53,7 @@ int digit_of(char c) {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// As Python's bytes.fromhex(): spaces between bytes are allowed, but not within one.
+/// Decodes like Python's bytes.fromhex(): spaces between bytes are allowed, but not within one.
 std::optional<std::vector<uint8_t>> bytes_of_digits(std::string_view digits) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < digits.size();) {

@@ -26,10 +26,10 @@ constexpr size_t kPrefetchAhead = 8;
 constexpr size_t kPrefetchBytes = 1024;  // the hardware prefetches longer rows
 constexpr size_t kCacheLine = 64;
 // Hashing a shorter row takes less time than looking up its hash.
-constexpr size_t kRememberedBytes = 256;
+constexpr size_t kCachedHashBytes = 256;
 
 /// Adds this source's name, so that the user finds the step.
-Status of_arrays(Status status) { return status.ok() ? status : std::move(status).with_operator("arrays"); }
+Status with_arrays_operator(Status status) { return status.ok() ? status : std::move(status).with_operator("arrays"); }
 
 /// A row of a mapped file. It is copied when it is used, directly to its destination if no operator
 /// changes it.
@@ -41,7 +41,7 @@ class MappedRow final : public Deferred {
   Shape shape() const override { return shape_; }
   Status write(std::span<uint8_t> out, WorkMemory&) override {
     if (out.empty()) return {};
-    return of_arrays(file_->read([&] { std::memcpy(out.data(), data_, out.size()); }));
+    return with_arrays_operator(file_->read([&] { std::memcpy(out.data(), data_, out.size()); }));
   }
   std::unique_ptr<Deferred> clone() const override { return std::make_unique<MappedRow>(*this); }
 
@@ -94,7 +94,8 @@ class Rows {
   Result<Value> text_value(int64_t i) const {
     Buffer characters = Buffer::allocate(row_bytes_);
     if (view_.file) {
-      FOREBAY_RETURN_IF_ERROR(of_arrays(view_.file->read([&] { copy(i, 0, row_bytes_, characters.data()); })));
+      FOREBAY_RETURN_IF_ERROR(
+          with_arrays_operator(view_.file->read([&] { copy(i, 0, row_bytes_, characters.data()); })));
     } else {
       copy(i, 0, row_bytes_, characters.data());
     }
@@ -123,11 +124,11 @@ class Rows {
   }
 
   Status gather(std::span<const int64_t> ids, uint8_t* out) const {
-    if (view_.file) return of_arrays(view_.file->read([&] { gather_all(ids, out); }));
+    if (view_.file) return with_arrays_operator(view_.file->read([&] { gather_all(ids, out); }));
     gather_all(ids, out);
     return {};
   }
-  Status check_length() const { return view_.file ? of_arrays(view_.file->check_length()) : Status(); }
+  Status check_length() const { return view_.file ? with_arrays_operator(view_.file->check_length()) : Status(); }
 
   Status hash_sample(Hasher& hasher) const;
   void hash_row(int64_t i, Hasher& hasher) const;
@@ -190,7 +191,7 @@ Status Rows::hash_sample(Hasher& hasher) const {
     const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % windows) * item;
     const auto take = [&] { copy(i, begin, window, bytes); };
     if (view_.file) {
-      FOREBAY_RETURN_IF_ERROR(of_arrays(view_.file->read(take)));
+      FOREBAY_RETURN_IF_ERROR(with_arrays_operator(view_.file->read(take)));
     } else {
       take();
     }
@@ -237,7 +238,7 @@ class Arrays final : public SampleSource {
     hasher.update_value(types_.low);
     for (const Rows& field : rows_) field.hash_row(id, hasher);
     const Hash128 identity = hasher.digest();
-    if (remembers_) hashes_.keep(id, identity);
+    if (caches_hashes_) hashes_.keep(id, identity);
     return identity;
   }
   Fetch fetch(int64_t) const override { return {}; }
@@ -262,7 +263,7 @@ class Arrays final : public SampleSource {
 
  private:
   explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)), hashes_(rows_[0].count()) {
-    for (const Rows& field : rows_) remembers_ = remembers_ || field.row_bytes() >= kRememberedBytes;
+    for (const Rows& field : rows_) caches_hashes_ = caches_hashes_ || field.row_bytes() >= kCachedHashBytes;
   }
 
   Status describe() {
@@ -288,7 +289,7 @@ class Arrays final : public SampleSource {
   std::vector<Rows> rows_;
   Schema schema_;
   Hash128 version_, types_;
-  bool remembers_ = false;
+  bool caches_hashes_ = false;
   mutable RememberedHashes hashes_;  // hashes of rows for which hashing takes longer than a lookup
 };
 

@@ -74,28 +74,28 @@ std::optional<size_t> decimals_of(std::string_view cell) {
 }
 
 /// True if all cells so far have this number of decimals.
-bool same(std::optional<size_t>& all, size_t decimals) {
+bool match_decimals(std::optional<size_t>& all, size_t decimals) {
   if (!all) all = decimals;
   return *all == decimals && decimals > 0;
 }
 
 }  // namespace
 
-void CellNumbers::see(std::string_view cell) {
+void CellTypeFinder::add(std::string_view cell) {
   any_ = true;
-  see_whole(cell);
-  see_float(cell);
-  see_bool(cell);
+  add_whole(cell);
+  add_float(cell);
+  add_bool(cell);
 }
 
-void CellNumbers::see_whole(std::string_view cell) {
+void CellTypeFinder::add_whole(std::string_view cell) {
   if (!whole_) return;
   whole_ = is_plain_whole(cell) && (parsed<int64_t>(cell) || parsed<uint64_t>(cell));
   negative_ = negative_ || cell.starts_with('-');
   beyond_int64_ = beyond_int64_ || (whole_ && !parsed<int64_t>(cell));
 }
 
-void CellNumbers::see_float(std::string_view cell) {
+void CellTypeFinder::add_float(std::string_view cell) {
   if (!shortest_ && !fixed_ && !scientific_) return;
   if (is_word(cell)) return;
   any_digit_ = true;
@@ -114,13 +114,13 @@ void CellNumbers::see_float(std::string_view cell) {
   const bool pointed = cell.find_first_of(".e") != std::string_view::npos;
   shortest_ = shortest_ && pointed && is_shortest(*value, cell);
   const std::optional<size_t> decimals = decimals_of(cell);
-  fixed_ =
-      fixed_ && decimals && same(decimals_, *decimals) && prints(*value, std::chars_format::fixed, *decimals, cell);
-  scientific_ = scientific_ && decimals && same(scientific_decimals_, *decimals) &&
+  fixed_ = fixed_ && decimals && match_decimals(decimals_, *decimals) &&
+           prints(*value, std::chars_format::fixed, *decimals, cell);
+  scientific_ = scientific_ && decimals && match_decimals(scientific_decimals_, *decimals) &&
                 prints(*value, std::chars_format::scientific, *decimals, cell);
 }
 
-void CellNumbers::see_bool(std::string_view cell) {
+void CellTypeFinder::add_bool(std::string_view cell) {
   uint8_t spellings = 0;
   for (size_t i = 0; i < kTrue.size(); ++i) {
     if (cell == kTrue[i] || cell == kFalse[i]) spellings = static_cast<uint8_t>(i + 1);
@@ -129,7 +129,7 @@ void CellNumbers::see_bool(std::string_view cell) {
   bool_ = bool_ && spellings != 0 && spelling_ == spellings;
 }
 
-std::optional<DType> CellNumbers::type() const {
+std::optional<DType> CellTypeFinder::type() const {
   if (!any_) return std::nullopt;
   if (whole_ && !(negative_ && beyond_int64_)) return beyond_int64_ ? DType::kUint64 : DType::kInt64;
   // A column of only integers that fit no integer type is text, because floats would lose digits.
@@ -138,25 +138,25 @@ std::optional<DType> CellNumbers::type() const {
 }
 
 template <typename T>
-std::optional<T> spelt_number(std::string_view cell) {
+std::optional<T> parse_number_cell(std::string_view cell) {
   cell = trimmed(cell);
   // from_chars() does not accept '+'.
   if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
   return parsed<T>(cell);
 }
 
-template std::optional<int8_t> spelt_number(std::string_view);
-template std::optional<int16_t> spelt_number(std::string_view);
-template std::optional<int32_t> spelt_number(std::string_view);
-template std::optional<int64_t> spelt_number(std::string_view);
-template std::optional<uint8_t> spelt_number(std::string_view);
-template std::optional<uint16_t> spelt_number(std::string_view);
-template std::optional<uint32_t> spelt_number(std::string_view);
-template std::optional<uint64_t> spelt_number(std::string_view);
-template std::optional<float> spelt_number(std::string_view);
-template std::optional<double> spelt_number(std::string_view);
+template std::optional<int8_t> parse_number_cell(std::string_view);
+template std::optional<int16_t> parse_number_cell(std::string_view);
+template std::optional<int32_t> parse_number_cell(std::string_view);
+template std::optional<int64_t> parse_number_cell(std::string_view);
+template std::optional<uint8_t> parse_number_cell(std::string_view);
+template std::optional<uint16_t> parse_number_cell(std::string_view);
+template std::optional<uint32_t> parse_number_cell(std::string_view);
+template std::optional<uint64_t> parse_number_cell(std::string_view);
+template std::optional<float> parse_number_cell(std::string_view);
+template std::optional<double> parse_number_cell(std::string_view);
 
-std::optional<uint8_t> spelt_bool(std::string_view cell) {
+std::optional<uint8_t> parse_bool_cell(std::string_view cell) {
   cell = trimmed(cell);
   if (cell == "1" || std::ranges::find(kTrue, cell) != kTrue.end()) return 1;
   if (cell == "0" || std::ranges::find(kFalse, cell) != kFalse.end()) return 0;

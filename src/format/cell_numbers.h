@@ -10,17 +10,17 @@ namespace forebay {
 
 /// Infers the type of a column from its cells: the type whose values print as exactly the same
 /// text. One thread.
-class CellNumbers {
+class CellTypeFinder {
  public:
   /// Takes the next cell, which must not be empty.
-  void see(std::string_view cell);
+  void add(std::string_view cell);
   /// kInt64, kUint64, kFloat64 or kBool; nullopt if the cells are text, or before the first cell.
   std::optional<DType> type() const;
 
  private:
-  void see_whole(std::string_view cell);
-  void see_float(std::string_view cell);
-  void see_bool(std::string_view cell);
+  void add_whole(std::string_view cell);
+  void add_float(std::string_view cell);
+  void add_bool(std::string_view cell);
 
   bool any_ = false, any_digit_ = false;
   bool whole_ = true, negative_ = false, beyond_int64_ = false, exact_in_double_ = true;
@@ -33,8 +33,8 @@ class CellNumbers {
 /// The number that `cell` spells, rounded to T if T is a float. Blanks around it, a plus sign and
 /// leading zeros are allowed. Returns nullopt if the cell is not a number or T cannot hold it.
 template <typename T>
-std::optional<T> spelt_number(std::string_view cell);
+std::optional<T> parse_number_cell(std::string_view cell);
 /// Accepts true/false, True/False, TRUE/FALSE, 1 and 0.
-std::optional<uint8_t> spelt_bool(std::string_view cell);
+std::optional<uint8_t> parse_bool_cell(std::string_view cell);
 
 }  // namespace forebay

@@ -18,13 +18,13 @@ namespace {
 /// Writes the number that `cell` spells; returns false if it is not a number.
 template <typename T>
 bool write_number(std::string_view cell, uint8_t* out) {
-  const std::optional<T> value = spelt_number<T>(cell);
+  const std::optional<T> value = parse_number_cell<T>(cell);
   if (value) std::memcpy(out, &*value, sizeof(T));
   return value.has_value();
 }
 
 bool write_half(std::string_view cell, uint8_t* out) {
-  const std::optional<float> value = spelt_number<float>(cell);
+  const std::optional<float> value = parse_number_cell<float>(cell);
   if (!value) return false;
   const uint16_t half = float_to_half(*value);
   std::memcpy(out, &half, sizeof half);
@@ -32,7 +32,7 @@ bool write_half(std::string_view cell, uint8_t* out) {
 }
 
 bool write_bool(std::string_view cell, uint8_t* out) {
-  const std::optional<uint8_t> value = spelt_bool(cell);
+  const std::optional<uint8_t> value = parse_bool_cell(cell);
   if (value) *out = *value;
   return value.has_value();
 }
@@ -104,7 +104,7 @@ void ColumnBuilder::append_text(std::string_view text) {
 }
 
 Status ColumnBuilder::add_cell(std::string_view cell, uint64_t line) {
-  if (wanted_) return add_wanted(cell, line);
+  if (requested_type_) return add_as_requested(cell, line);
   type_ = Type::kCells;
   if (cell.empty() && empty_cells_++ == 0) first_empty_line_ = line;
   append_text(cell);
@@ -112,21 +112,21 @@ Status ColumnBuilder::add_cell(std::string_view cell, uint64_t line) {
   return {};
 }
 
-Status ColumnBuilder::add_wanted(std::string_view cell, uint64_t line) {
-  type_ = Type::kWanted;
+Status ColumnBuilder::add_as_requested(std::string_view cell, uint64_t line) {
+  type_ = Type::kRequested;
   ++count_;
-  if (wanted_->kind == FieldKind::kText) {
+  if (requested_type_->kind == FieldKind::kText) {
     append_text(cell);
     return {};
   }
-  const size_t at = wanted_values_.size();
-  wanted_values_.resize(at + dtype_size(wanted_->dtype));
-  if (write_cell(cell, wanted_->dtype, wanted_values_.data() + at)) return {};
+  const size_t at = requested_values_.size();
+  requested_values_.resize(at + dtype_size(requested_type_->dtype));
+  if (write_cell(cell, requested_type_->dtype, requested_values_.data() + at)) return {};
   return corrupt(fmt::format("line {}: '{}' is '{}', but types= expects {}; correct it, or give \"string\"", line,
-                             name_, cell, dtype_name(wanted_->dtype)));
+                             name_, cell, dtype_name(requested_type_->dtype)));
 }
 
-Status ColumnBuilder::keep_exact(int64_t whole, bool is_unsigned, uint64_t line) const {
+Status ColumnBuilder::check_exact(int64_t whole, bool is_unsigned, uint64_t line) const {
   if (is_exact(whole, is_unsigned)) return {};
   return corrupt(fmt::format(
       "line {}: '{}' has fractions beside whole numbers of more than 53 bits, which float64 would round; write "
@@ -134,7 +134,7 @@ Status ColumnBuilder::keep_exact(int64_t whole, bool is_unsigned, uint64_t line)
       line, name_));
 }
 
-Status ColumnBuilder::expect(Type type, uint64_t line) {
+Status ColumnBuilder::check_type(Type type, uint64_t line) {
   if (type_ == Type::kNone) type_ = type;
   if (type_ == type) return {};
   constexpr std::string_view kNames[] = {"", "", "true or false", "a number", "a number", "text", ""};
@@ -143,8 +143,8 @@ Status ColumnBuilder::expect(Type type, uint64_t line) {
 }
 
 Status ColumnBuilder::add(bool value, uint64_t line) {
-  if (wanted_) return add_wanted(value ? "true" : "false", line);
-  FOREBAY_RETURN_IF_ERROR(expect(Type::kBool, line));
+  if (requested_type_) return add_as_requested(value ? "true" : "false", line);
+  FOREBAY_RETURN_IF_ERROR(check_type(Type::kBool, line));
   bools_.push_back(value ? 1 : 0);
   ++count_;
   return {};
@@ -158,12 +158,12 @@ Status ColumnBuilder::mixed_signs(uint64_t line) const {
 }
 
 Status ColumnBuilder::add(int64_t value, uint64_t line) {
-  if (wanted_) return add_wanted(fmt::format("{}", value), line);
+  if (requested_type_) return add_as_requested(fmt::format("{}", value), line);
   if (type_ == Type::kFloat) {
-    FOREBAY_RETURN_IF_ERROR(keep_exact(value, false, line));
+    FOREBAY_RETURN_IF_ERROR(check_exact(value, false, line));
     return add(static_cast<double>(value), line);
   }
-  FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
+  FOREBAY_RETURN_IF_ERROR(check_type(Type::kInt, line));
   negative_ |= value < 0;
   if (negative_ && beyond_int64_) return mixed_signs(line);
   ints_.push_back(value);
@@ -172,13 +172,13 @@ Status ColumnBuilder::add(int64_t value, uint64_t line) {
 }
 
 Status ColumnBuilder::add(uint64_t value, uint64_t line) {
-  if (wanted_) return add_wanted(fmt::format("{}", value), line);
+  if (requested_type_) return add_as_requested(fmt::format("{}", value), line);
   if (std::in_range<int64_t>(value)) return add(static_cast<int64_t>(value), line);
   if (type_ == Type::kFloat) {
-    FOREBAY_RETURN_IF_ERROR(keep_exact(std::bit_cast<int64_t>(value), true, line));
+    FOREBAY_RETURN_IF_ERROR(check_exact(std::bit_cast<int64_t>(value), true, line));
     return add(static_cast<double>(value), line);
   }
-  FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
+  FOREBAY_RETURN_IF_ERROR(check_type(Type::kInt, line));
   beyond_int64_ = true;
   if (negative_) return mixed_signs(line);
   ints_.push_back(std::bit_cast<int64_t>(value));
@@ -187,24 +187,24 @@ Status ColumnBuilder::add(uint64_t value, uint64_t line) {
 }
 
 Status ColumnBuilder::add(double value, uint64_t line) {
-  if (wanted_) return add_wanted(fmt::format("{}", value), line);
+  if (requested_type_) return add_as_requested(fmt::format("{}", value), line);
   if (type_ == Type::kInt) {
-    for (const int64_t one : ints_) FOREBAY_RETURN_IF_ERROR(keep_exact(one, beyond_int64_, line));
+    for (const int64_t one : ints_) FOREBAY_RETURN_IF_ERROR(check_exact(one, beyond_int64_, line));
     for (const int64_t one : ints_)
       floats_.push_back(beyond_int64_ ? static_cast<double>(std::bit_cast<uint64_t>(one)) : static_cast<double>(one));
     ints_ = {};
     type_ = Type::kFloat;
   }
-  // Earlier integers were converted above. Bools and texts are not, so expect() refuses them.
-  FOREBAY_RETURN_IF_ERROR(expect(Type::kFloat, line));
+  // Earlier integers were converted above. Bools and texts are not, so check_type() refuses them.
+  FOREBAY_RETURN_IF_ERROR(check_type(Type::kFloat, line));
   floats_.push_back(value);
   ++count_;
   return {};
 }
 
 Status ColumnBuilder::add(std::string_view text, uint64_t line) {
-  if (wanted_) return add_wanted(text, line);
-  FOREBAY_RETURN_IF_ERROR(expect(Type::kText, line));
+  if (requested_type_) return add_as_requested(text, line);
+  FOREBAY_RETURN_IF_ERROR(check_type(Type::kText, line));
   append_text(text);
   ++count_;
   return {};
@@ -225,9 +225,9 @@ Column ColumnBuilder::make(FieldKind kind, DType dtype) const {
 }
 
 std::optional<DType> ColumnBuilder::type_of_cells() const {
-  CellNumbers numbers;
+  CellTypeFinder numbers;
   for (int64_t i = 0; i < count_; ++i) {
-    if (!text(i).empty()) numbers.see(text(i));
+    if (!text(i).empty()) numbers.add(text(i));
   }
   return numbers.type();
 }
@@ -270,10 +270,10 @@ Result<Column> ColumnBuilder::finish() && {
       column = make(FieldKind::kTensor, DType::kFloat64);
       column.data_ = buffer_of(floats_);
       return column;
-    case Type::kWanted:
-      if (wanted_->kind == FieldKind::kText) break;
-      column = make(FieldKind::kTensor, wanted_->dtype);
-      column.data_ = buffer_of(wanted_values_);
+    case Type::kRequested:
+      if (requested_type_->kind == FieldKind::kText) break;
+      column = make(FieldKind::kTensor, requested_type_->dtype);
+      column.data_ = buffer_of(requested_values_);
       return column;
     case Type::kNone:
     case Type::kText: break;

@@ -61,11 +61,11 @@ class ColumnBuilder {
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
   /// Sets the type of the column in place of inferring it: cells stay text, or are parsed as
   /// numbers or bools. Must be called before the first value.
-  void read_as(const ColumnType& type) { wanted_ = type; }
+  void set_type(const ColumnType& type) { requested_type_ = type; }
   const std::string& name() const { return name_; }
   int64_t size() const { return count_; }
 
-  /// Corrupt if read_as() was called and the cell is not a value of that type.
+  /// Corrupt if set_type() was called and the cell is not a value of that type.
   Status add_cell(std::string_view cell, uint64_t line);
   Status add(bool value, uint64_t line);
   Status add(int64_t value, uint64_t line);
@@ -79,19 +79,19 @@ class ColumnBuilder {
   Result<Column> finish() &&;
 
  private:
-  enum class Type : uint8_t { kNone, kCells, kBool, kInt, kFloat, kText, kWanted };
-  Status expect(Type type, uint64_t line);
+  enum class Type : uint8_t { kNone, kCells, kBool, kInt, kFloat, kText, kRequested };
+  Status check_type(Type type, uint64_t line);
   Status mixed_signs(uint64_t line) const;
   void append_text(std::string_view text);
-  Status add_wanted(std::string_view cell, uint64_t line);
-  Status keep_exact(int64_t whole, bool is_unsigned, uint64_t line) const;
+  Status add_as_requested(std::string_view cell, uint64_t line);
+  Status check_exact(int64_t whole, bool is_unsigned, uint64_t line) const;
   std::optional<DType> type_of_cells() const;
   Result<Column> finish_cells();
   Column make(FieldKind kind, DType dtype) const;
   Column values_of_cells(DType dtype) const;
 
   std::string name_;
-  std::optional<ColumnType> wanted_;
+  std::optional<ColumnType> requested_type_;
   Type type_ = Type::kNone;
   int64_t count_ = 0;
   uint64_t first_empty_line_ = 0;
@@ -102,7 +102,7 @@ class ColumnBuilder {
   bool negative_ = false, beyond_int64_ = false;
   std::vector<double> floats_;
   std::vector<uint8_t> bools_;
-  std::vector<uint8_t> wanted_values_;  ///< values of the type given to read_as(), end to end
+  std::vector<uint8_t> requested_values_;  ///< values of the type given to set_type(), end to end
 };
 
 }  // namespace forebay

@@ -65,7 +65,7 @@ TEST(CsvReader, MistakesOfQuotesAreToldWithTheLineTheyAreOn) {
       {"\"a\n\nb\"c", {"line 3" + behind}},
       {"\"a\" ,b", {"line 1" + behind}},
       {"\"a\"\rb", {"line 1" + behind}},
-      // Not a doubled quote, because another character is between.
+      // This is not a doubled quote, because another character is between.
       {"\"a\"\r\"b\"\n", {"line 1" + behind}},
       {"a\n\n\"b\n\nc", {"1: a", "line 3: this quote is never closed"}},
       {"\"", {"line 1: this quote is never closed"}},

@@ -91,7 +91,7 @@ class ImageFolderOpener {
       const std::string_view key = below_root(object.key);
       std::string extension = extension_of(key);
       if (!is_image_extension(extension)) {
-        object.dead_link ? leave_out_link(key, top) : leave_out(key, std::move(extension));
+        object.dead_link ? note_dead_link(key, top) : note_unread_file(key, std::move(extension));
         continue;
       }
       if (top && at_top_++ == 0) first_at_top_ = key;
@@ -120,7 +120,7 @@ class ImageFolderOpener {
   }
 
   /// Skips a dead link that is not named like a picture.
-  void leave_out_link(std::string_view key, bool top) {
+  void note_dead_link(std::string_view key, bool top) {
     ++source_->report_.skipped_irregular;
     // A missing class would change the labels of later classes. With given classes no label can
     // change.
@@ -129,7 +129,7 @@ class ImageFolderOpener {
     warn(kDeadLinks, key);
   }
 
-  void leave_out(std::string_view key, std::string extension) {
+  void note_unread_file(std::string_view key, std::string extension) {
     ImageFolderReport& report = source_->report_;
     ++report.skipped_not_images;
     if (looks_like_data(name_of_key(key))) {

@@ -76,7 +76,7 @@ bool stays_below(std::string_view path) {
 }
 
 /// Joins `path` to `folder`, resolving "." and ".." as in URLs, because keys of a bucket do not.
-/// Never goes above the first `top_bytes` of `folder`.
+/// The result is never above the first `top_bytes` of `folder`.
 std::string joined(std::string folder, std::string_view path, size_t top_bytes) {
   while (true) {
     const size_t slash = path.find('/');

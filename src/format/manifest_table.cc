@@ -131,7 +131,7 @@ class TableBuilder final : public JsonlSink {
     if (!names_.insert(name).second) return corrupt(fmt::format("line {}: two columns are called '{}'", line, name));
     columns_.emplace_back(std::move(name));
     const ColumnType* const type = find_type(layout_.types, columns_.back().name());
-    if (type != nullptr && columns_.back().name() != path_column_) columns_.back().read_as(*type);
+    if (type != nullptr && columns_.back().name() != path_column_) columns_.back().set_type(*type);
     return {};
   }
 

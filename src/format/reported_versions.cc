@@ -17,8 +17,8 @@ std::optional<uint64_t> ReportedVersions::find(int64_t id) const {
 
 void ReportedVersions::set(int64_t id, uint64_t version) {
   // Versions are hashes. One that looks like a number or a state is mapped to another one.
-  const uint64_t told = is_version(version) ? version : version & ~kNumbers;
-  at(id).store(version == 0 ? number_ : std::max<uint64_t>(told, kFirstVersion), std::memory_order_relaxed);
+  const uint64_t reported = is_version(version) ? version : version & ~kNumbers;
+  at(id).store(version == 0 ? number_ : std::max<uint64_t>(reported, kFirstVersion), std::memory_order_relaxed);
 }
 
 void ReportedVersions::set_if_unknown(int64_t id, uint64_t found) {

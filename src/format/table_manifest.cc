@@ -97,7 +97,7 @@ Result<Column> as_type(Column column, int64_t rows, const ColumnType& type) {
   const Field& field = column.field();
   if (field.kind == type.kind && (field.kind == FieldKind::kText || field.dtype == type.dtype)) return column;
   ColumnBuilder builder(field.name);
-  builder.read_as(type);
+  builder.set_type(type);
   for (int64_t row = 0; row < rows; ++row)
     FOREBAY_RETURN_IF_ERROR(add_value(column.value(row), static_cast<uint64_t>(row + 1), builder));
   return std::move(builder).finish();

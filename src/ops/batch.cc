@@ -10,7 +10,7 @@ namespace forebay {
 namespace {
 
 // Rows that differ only in their first axis become (values, offsets), or are padded.
-bool stacks(const Field& field) {
+bool can_be_stacked(const Field& field) {
   return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
 }
 
@@ -32,7 +32,7 @@ void infer_batch(const Args& args, Schema& schema, Problems& problems) {
     problems.add(fmt::format("unknown last \"{}\"", last), "give \"partial\", \"drop\" or \"pad\"");
   }
   for (const Field& field : schema) {
-    if (n == 1 || stacks(field)) continue;
+    if (n == 1 || can_be_stacked(field)) continue;
     problems.add(fmt::format("samples of the field '{}' may differ in shape, {}, and a batch needs one", field.name,
                              field.shape.to_string()),
                  shape_remedy(field));

@@ -5,7 +5,7 @@
 #include "ops/definition/registry.h"
 #include "ops/image/cast_elements.h"
 #include "ops/image/lazy_image.h"
-#include "ops/image/unfit_elements.h"
+#include "ops/image/unrepresentable_elements.h"
 #include "ops/picture_fields.h"
 
 namespace forebay {
@@ -76,9 +76,10 @@ class Cast final : public RecordOp {
     // Saturation makes every value fit.
     if (saturates_) return {};
     const int64_t count = tensor.shape.elements();
-    const auto unfit = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);
+    const auto unfit = first_unrepresentable(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);
     if (!unfit) return {};
-    return does_not_fit(name, unfit_text(tensor.dtype, tensor.buffer.data(), dtype_, *unfit, tensor.shape.rank() == 0));
+    return cast_range_error(
+        name, describe_unrepresentable(tensor.dtype, tensor.buffer.data(), dtype_, *unfit, tensor.shape.rank() == 0));
   }
 
   std::vector<CastField> fields_;
@@ -97,7 +98,7 @@ void infer_cast(const Args& args, Schema& schema, Problems& problems) {
     if (field.kind == FieldKind::kAny) continue;
     if (field.kind != FieldKind::kTensor) {
       problems.add(fmt::format("the field '{}' is {}, not numbers", field.name, field.type_word()),
-                   field.string_list()                              ? way_out_of_strings(field, "cast")
+                   field.string_list()                              ? string_list_remedy(field, "cast")
                    : field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast"
                                                                     : "name a field of numbers");
       continue;

@@ -11,22 +11,22 @@
 namespace forebay {
 namespace {
 
-constexpr Decoded kSound = {"audio", "decode_audio", "recordings"};
+constexpr DecodedKind kSound = {"audio", "decode_audio", "recordings"};
 
 std::string rate_field(std::string_view name) { return fmt::format("{}_rate", name); }
 
 class DecodeAudio final : public RecordOp {
  public:
-  DecodeAudio(std::vector<size_t> fields, SoundWanted wanted) : fields_(std::move(fields)), wanted_(wanted) {}
+  DecodeAudio(std::vector<size_t> fields, DecodeSoundOptions options) : fields_(std::move(fields)), options_(options) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
     for (const size_t field : fields_) {
       FOREBAY_ASSIGN(const Buffer bytes, encoded_bytes(record[field], "recording"));
-      FOREBAY_ASSIGN(Sound sound, decode_sound(bytes.span(), wanted_, *context.memory));
+      FOREBAY_ASSIGN(Sound sound, decode_sound(bytes.span(), options_, *context.memory));
       record[field] = Value::of(std::move(sound.samples));
       // A requested rate is known in advance. Otherwise each sample has its own rate, in a field at
       // the same place in the schema.
-      if (wanted_.rate > 0) continue;
+      if (options_.rate > 0) continue;
       Tensor rate = Tensor::allocate(DType::kInt64, {});
       *rate.data<int64_t>() = sound.rate;
       record.push_back(Value::of(std::move(rate)));
@@ -36,10 +36,10 @@ class DecodeAudio final : public RecordOp {
 
  private:
   std::vector<size_t> fields_;
-  SoundWanted wanted_;
+  DecodeSoundOptions options_;
 };
 
-SoundWanted sound_wanted(const Args& args) {
+DecodeSoundOptions decode_sound_options(const Args& args) {
   return {args.has("rate") ? args.integer("rate") : 0, args.json("mono").get<bool>(),
           args.has("channels") ? args.integer("channels") : 0, args.integer("max_samples")};
 }
@@ -56,30 +56,32 @@ void add_rate_field(const std::string& name, Schema& schema, Problems& problems)
   schema.push_back(std::move(field));
 }
 
-void decode_sound_field(const std::string& name, const SoundWanted& wanted, Schema& schema, Problems& problems) {
-  const auto index = take_encoded(name, kSound, schema, problems);
+void decode_sound_field(const std::string& name, const DecodeSoundOptions& options, Schema& schema,
+                        Problems& problems) {
+  const auto index = resolve_encoded_field(name, kSound, schema, problems);
   if (!index) return;
   Field& field = schema[*index];
   field.kind = FieldKind::kTensor;
   field.dtype = DType::kFloat32;
-  field.shape = wanted.mono            ? Shape{Shape::kUnknown}
-                : wanted.channels == 0 ? Shape{Shape::kUnknown, Shape::kUnknown}
-                                       : Shape{wanted.channels, Shape::kUnknown};
+  field.shape = options.mono            ? Shape{Shape::kUnknown}
+                : options.channels == 0 ? Shape{Shape::kUnknown, Shape::kUnknown}
+                                        : Shape{options.channels, Shape::kUnknown};
   field.sound = SoundForm::kSamples;
-  field.rate = wanted.rate;
-  if (wanted.rate == 0) add_rate_field(std::string(field.name), schema, problems);
+  field.rate = options.rate;
+  if (options.rate == 0) add_rate_field(std::string(field.name), schema, problems);
 }
 
 void infer_decode_audio(const Args& args, Schema& schema, Problems& problems) {
-  const SoundWanted wanted = sound_wanted(args);
-  if (args.has("rate")) check_rate(wanted.rate, problems);
-  if (args.has("channels") && (wanted.channels < 1 || wanted.channels > kMaxAudioChannels))
-    problems.add(fmt::format("channels is {}", wanted.channels), fmt::format("give 1 to {}", kMaxAudioChannels));
-  if (wanted.max_samples < 1) problems.add("max_samples is not positive", "give the most samples a recording may have");
+  const DecodeSoundOptions options = decode_sound_options(args);
+  if (args.has("rate")) check_rate(options.rate, problems);
+  if (args.has("channels") && (options.channels < 1 || options.channels > kMaxAudioChannels))
+    problems.add(fmt::format("channels is {}", options.channels), fmt::format("give 1 to {}", kMaxAudioChannels));
+  if (options.max_samples < 1)
+    problems.add("max_samples is not positive", "give the most samples a recording may have");
   if (problems.any()) return;
   const std::vector<std::string> names = encoded_fields(args, kSound, schema);
-  if (names.empty()) no_encoded_field(kSound, schema, problems);
-  for (const std::string& name : names) decode_sound_field(name, wanted, schema, problems);
+  if (names.empty()) report_no_encoded_field(kSound, schema, problems);
+  for (const std::string& name : names) decode_sound_field(name, options, schema, problems);
 }
 
 FieldUse decode_audio_uses(const OpSpec& spec, const Schema& before) {
@@ -95,7 +97,7 @@ Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const S
   FOREBAY_RETURN_IF_ERROR(load_sound_library().status());
   std::vector<size_t> fields;
   for (const std::string& name : encoded_fields(args, kSound, before)) fields.push_back(*before.find(name));
-  return std::unique_ptr<RecordOp>(std::make_unique<DecodeAudio>(std::move(fields), sound_wanted(args)));
+  return std::unique_ptr<RecordOp>(std::make_unique<DecodeAudio>(std::move(fields), decode_sound_options(args)));
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace {
 // Positions in a row are stored in 32 bits.
 constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
 
-constexpr Decoded kPicture = {"image", "decode_image", "pictures"};
+constexpr DecodedKind kPicture = {"image", "decode_image", "pictures"};
 
 void decode_field(const std::string& name, ColorMode mode, Schema& schema, Problems& problems) {
-  const auto index = take_encoded(name, kPicture, schema, problems);
+  const auto index = resolve_encoded_field(name, kPicture, schema, problems);
   if (!index) return;
   Field& field = schema[*index];
   field.kind = FieldKind::kTensor;
@@ -75,7 +75,7 @@ void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
   if (args.integer("max_pixels") < 1)
     problems.add("max_pixels is not positive", "give the most pixels a picture may have");
   const std::vector<std::string> names = encoded_fields(args, kPicture, schema);
-  if (names.empty()) no_encoded_field(kPicture, schema, problems);
+  if (names.empty()) report_no_encoded_field(kPicture, schema, problems);
   for (const std::string& name : names) decode_field(name, color_mode(args), schema, problems);
 }
 

@@ -11,7 +11,7 @@
 namespace forebay {
 
 /// A kind of decoded value. A field "bytes" that is decoded gets its name.
-struct Decoded {
+struct DecodedKind {
   std::string_view name;    ///< "image"
   std::string_view op;      ///< "decode_image"
   std::string_view things;  ///< "pictures"
@@ -19,16 +19,17 @@ struct Decoded {
 
 /// True if the field may hold encoded bytes: bytes, an unknown kind, or a vector of uint8 as user
 /// code passes bytes.
-bool holds_encoded(const Field& field);
-/// The encoded fields that `field` names. By default it is the field called `made.name`, or else
+bool may_hold_encoded(const Field& field);
+/// The encoded fields that `field` names. By default it is the field called `kind.name`, or else
 /// "bytes". Empty if there is neither.
-std::vector<std::string> encoded_fields(const Args& args, const Decoded& made, const Schema& schema);
+std::vector<std::string> encoded_fields(const Args& args, const DecodedKind& kind, const Schema& schema);
 /// Schema index of that field, which gets its decoded name. Adds a problem and returns nothing if
 /// the field cannot be decoded.
-std::optional<size_t> take_encoded(const std::string& name, const Decoded& made, Schema& schema, Problems& problems);
+std::optional<size_t> resolve_encoded_field(const std::string& name, const DecodedKind& kind, Schema& schema,
+                                            Problems& problems);
 /// Adds the problem of an empty encoded_fields().
-void no_encoded_field(const Decoded& made, const Schema& schema, Problems& problems);
-FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& before);
+void report_no_encoded_field(const DecodedKind& kind, const Schema& schema, Problems& problems);
+FieldUse decoder_uses(const OpSpec& spec, const DecodedKind& kind, const Schema& before);
 /// The bytes of a value; Unsupported if the value is not encoded.
 Result<Buffer> encoded_bytes(const Value& value, std::string_view what);
 

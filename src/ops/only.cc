@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-const Json& wanted_values(const OpSpec& op) {
+const Json& requested_values(const OpSpec& op) {
   static const Json none = Json::object();
   const auto found = op.args.find("values");
   return found != op.args.end() && found->is_object() ? *found : none;
@@ -101,7 +101,7 @@ Result<std::unique_ptr<RecordOp>> compile_only(const Args& args, const Schema& b
 
 FieldUse only_uses(const OpSpec& op, const Schema&) {
   FieldUse use;
-  for (const auto& [name, wanted] : wanted_values(op).items()) use.reads.push_back(name);
+  for (const auto& [name, wanted] : requested_values(op).items()) use.reads.push_back(name);
   return use;
 }
 

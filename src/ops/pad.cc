@@ -23,7 +23,7 @@ Status too_long(const std::string& name, int64_t length, int64_t allowed) {
                   length, allowed));
 }
 
-bool holds(DType dtype, double value) {
+bool can_hold(DType dtype, double value) {
   switch (dtype) {
     case DType::kFloat16:
     case DType::kBfloat16:
@@ -52,7 +52,7 @@ class Pad final : public RecordOp {
     const Value& value = record[field_];
     const bool row = value.kind == FieldKind::kTensor && value.shape().rank() > 0;
     if (!row) return unsupported(fmt::format("the field '{}' is not a row of numbers", name_));
-    if (!holds(value.dtype(), value_))
+    if (!can_hold(value.dtype(), value_))
       return invalid_argument(
           fmt::format("the field '{}' is {}, which cannot hold the value {}; give another value, or "
                       ".cast before",
@@ -169,14 +169,14 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
   if (!row) {
     return problems.add(
         fmt::format("the field has no rows of numbers whose first axis alone differs: {}", field.to_string()),
-        field.string_list() ? way_out_of_strings(field, "pad")
+        field.string_list() ? string_list_remedy(field, "pad")
                             : "pad fields of which all axes but the first are known; crop or resize pictures, and "
                               "use .pad_or_crop(seconds) for sound");
   }
   const std::optional<double> given = number_or_word(args.json("value"));
   if (!given) return problems.add(fmt::format("value is {}", json_text(args.json("value"))), "give a number");
   const double value = *given;
-  if (field.kind == FieldKind::kTensor && !holds(field.dtype, value)) {
+  if (field.kind == FieldKind::kTensor && !can_hold(field.dtype, value)) {
     problems.add(fmt::format("a {} cannot hold the value {}", dtype_name(field.dtype), value),
                  "give another value, or .cast before");
   }

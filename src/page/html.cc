@@ -46,19 +46,19 @@ class Writer {
         "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
         "<title>{}: {}</title>\n<style>\n{}\n{}\n</style>\n</head>\n<body>\n<main>\n",
         escape_html(page.title), escape_html(page.subject), kPlotStyle, kPageStyle);
-    head(page);
+    add_header(page);
     for (const Section& section : page.sections) {
       text_ += fmt::format("<section>\n<h2>{}</h2>\n", escape_html(section.title));
       for (const Block& block : section.blocks) std::visit([&](const auto& known) { add(known); }, block);
       text_ += "</section>\n";
     }
     text_ += fmt::format("<footer>{}</footer>\n</main>\n", escape_html(page.footnote));
-    if (!plots_.empty()) scripts();
+    if (!plots_.empty()) add_scripts();
     return std::move(text_) + "</body>\n</html>\n";
   }
 
  private:
-  void head(const Page& page) {
+  void add_header(const Page& page) {
     text_ += fmt::format("<header>\n<p class=\"kind\">{} <span>{}</span></p>\n<h1>{}</h1>\n", escape_html(page.title),
                          escape_html(page.subject), escape_html(page.finding));
     if (!page.action.empty())
@@ -70,14 +70,14 @@ class Writer {
     text_ += "</dl>\n</header>\n";
   }
 
-  void caption(const std::string& words) {
+  void add_caption(const std::string& words) {
     if (!words.empty()) text_ += fmt::format("<h3>{}</h3>\n", escape_html(words));
   }
 
   void add(const Paragraph& paragraph) { text_ += fmt::format("<p>{}</p>\n", escape_html(paragraph.text)); }
 
   void add(const Table& table) {
-    caption(table.caption);
+    add_caption(table.caption);
     text_ += "<table>\n<thead><tr>";
     for (const std::string& column : table.columns)
       text_ += fmt::format("<th scope=\"col\">{}</th>", escape_html(column));
@@ -97,7 +97,7 @@ class Writer {
   }
 
   void add(const Bars& bars) {
-    caption(bars.caption);
+    add_caption(bars.caption);
     double full = bars.full.value_or(0);
     if (!bars.full) {
       for (const Bar& bar : bars.bars)
@@ -123,7 +123,7 @@ class Writer {
   }
 
   void add(const Curves& curves) {
-    caption(curves.caption);
+    add_caption(curves.caption);
     PlotJson plot = {
         {"kind", "curves"}, {"unit", name_of(curves.unit)}, {"x", curves.seconds}, {"series", PlotJson::array()}};
     Table table{"", {"seconds"}, {}};
@@ -136,16 +136,16 @@ class Writer {
       for (const Series& series : curves.series)
         table.rows.back().push_back(format_figure(i < series.values.size() ? series.values[i] : NAN, curves.unit));
     }
-    place(std::move(plot), curves.caption, table);
+    add_plot(std::move(plot), curves.caption, table);
   }
 
   // Leaves out the empty ranges at both ends.
   void add(const HistogramPlot& histogram) {
-    caption(histogram.caption);
+    add_caption(histogram.caption);
     const auto& counts = histogram.counts;
-    const auto is_there = [](double count) { return count > 0; };
-    const auto begin = static_cast<size_t>(std::find_if(counts.begin(), counts.end(), is_there) - counts.begin());
-    const auto end = static_cast<size_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_there));
+    const auto is_positive = [](double count) { return count > 0; };
+    const auto begin = static_cast<size_t>(std::find_if(counts.begin(), counts.end(), is_positive) - counts.begin());
+    const auto end = static_cast<size_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_positive));
     if (begin >= end) return add(Paragraph{"None so far."});
     PlotJson plot = {{"kind", "histogram"}, {"labels", PlotJson::array()}, {"counts", PlotJson::array()}};
     Table table{"", {"up to", "how often"}, {}};
@@ -156,10 +156,10 @@ class Writer {
       plot["counts"].push_back(counts[i]);
       table.rows.push_back({label, format_figure(counts[i], PlotUnit::kCount)});
     }
-    place(std::move(plot), histogram.caption, table);
+    add_plot(std::move(plot), histogram.caption, table);
   }
 
-  void place(PlotJson plot, const std::string& name, const Table& table) {
+  void add_plot(PlotJson plot, const std::string& name, const Table& table) {
     text_ += fmt::format("<div class=\"plot\" id=\"plot{}\" role=\"img\" aria-label=\"{}\"></div>\n", plots_.size(),
                          escape_html(name));
     plots_.push_back(std::move(plot));
@@ -168,7 +168,7 @@ class Writer {
     text_ += "</details>\n";
   }
 
-  void scripts() {
+  void add_scripts() {
     // Numbers that are not finite become null, and bytes that are not UTF-8 become U+FFFD. Without
     // any "<" the JSON cannot end the script element.
     std::string json = PlotJson(plots_).dump(-1, ' ', false, PlotJson::error_handler_t::replace);

@@ -54,7 +54,7 @@ SoundView patched(AudioBytes bytes, size_t position, size_t size, bool big_endia
   return view;
 }
 
-Status cut_short(uint64_t says, uint64_t has) {
+Status missing_samples(uint64_t says, uint64_t has) {
   return corrupt(fmt::format("the header says {} bytes of samples, and {} are there", says, has));
 }
 
@@ -71,8 +71,8 @@ class SoundChunks {
   Result<SoundView> check() {
     for (size_t position = form_.first; position + form_.header() <= bytes_.size();) {
       const uint64_t length = length_at(position), left = bytes_.size() - position - form_.header();
-      FOREBAY_RETURN_IF_ERROR(look_at(position, left));
-      if (is_samples(position)) return samples(position, length, left);
+      FOREBAY_RETURN_IF_ERROR(inspect_chunk(position, left));
+      if (is_sample_chunk(position)) return check_samples(position, length, left);
       // Nothing can be found after a chunk that extends beyond the file. If no samples precede it,
       // there are none.
       if (length > left) break;
@@ -86,7 +86,7 @@ class SoundChunks {
     const uint64_t length = number_at(bytes_, position + form_.id_bytes, form_.length_bytes, form_.big_endian);
     return form_.counts_itself ? length - std::min<uint64_t>(length, form_.header()) : length;
   }
-  bool is_samples(size_t position) const {
+  bool is_sample_chunk(size_t position) const {
     return is_named(bytes_, position, "data") || is_named(bytes_, position, "SSND");
   }
   size_t next(size_t position, uint64_t length) const {
@@ -94,7 +94,7 @@ class SoundChunks {
     return static_cast<size_t>((end + form_.rounded - 1) / form_.rounded * form_.rounded);
   }
 
-  Status look_at(size_t position, uint64_t left) {
+  Status inspect_chunk(size_t position, uint64_t left) {
     if (is_named(bytes_, position, "ds64") && left >= 16) long_length_ = position + form_.header() + 8;
     if (format_ != "CAF" && is_named(bytes_, position, "fmt ") && left >= 2) {
       const uint64_t coding = number_at(bytes_, position + form_.header(), 2, form_.big_endian);
@@ -106,20 +106,20 @@ class SoundChunks {
     return {};
   }
 
-  Result<SoundView> samples(size_t position, uint64_t length, uint64_t left) const {
+  Result<SoundView> check_samples(size_t position, uint64_t length, uint64_t left) const {
     // RF64 stores the length elsewhere, in 64 bits.
     if (long_length_ > 0 && length == 0xffffffff) {
-      const uint64_t said = number_at(bytes_, long_length_, 8, false);
-      if (said == 0 || said >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
-      if (said > left) return cut_short(said, left);
-      return behind(position, said);
+      const uint64_t stated = number_at(bytes_, long_length_, 8, false);
+      if (stated == 0 || stated >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
+      if (stated > left) return missing_samples(stated, left);
+      return view_of_samples(position, stated);
     }
     if (form_.is_unknown(length) || (length == 0 && !are_chunks(position + form_.header()))) {
       return patched(bytes_, position + form_.id_bytes, form_.length_bytes, form_.big_endian,
                      left + (form_.counts_itself ? form_.header() : 0));
     }
-    if (length > left) return cut_short(length, left);
-    return behind(position, length);
+    if (length > left) return missing_samples(length, left);
+    return view_of_samples(position, length);
   }
 
   bool begins_recording(size_t position) const {
@@ -130,7 +130,7 @@ class SoundChunks {
   }
 
   /// A second recording after the first would be lost silently.
-  Result<SoundView> behind(size_t position, uint64_t length) const {
+  Result<SoundView> view_of_samples(size_t position, uint64_t length) const {
     const size_t end = position + form_.header() + static_cast<size_t>(length);
     if (begins_recording(end)) return second_recording(format_, end);
     for (position = next(position, length); position + form_.header() <= bytes_.size();
@@ -164,12 +164,12 @@ class SoundChunks {
 /// AU has no chunks: it has a magic number, the offset of the samples, and their length.
 Result<SoundView> check_au(AudioBytes bytes) {
   if (bytes.size() < 24) return corrupt("ends before its samples begin");
-  const uint64_t begin = number_at(bytes, 4, 4, true), said = number_at(bytes, 8, 4, true);
+  const uint64_t begin = number_at(bytes, 4, 4, true), stated = number_at(bytes, 8, 4, true);
   if (begin > bytes.size()) return corrupt("ends before its samples begin");
   const uint64_t left = bytes.size() - begin;
-  if (said == 0xffffffff || (said == 0 && left > 0)) return patched(bytes, 8, 4, true, left);
-  if (said > left) return cut_short(said, left);
-  if (is_named(bytes, begin + said, ".snd")) return second_recording("AU", begin + said);
+  if (stated == 0xffffffff || (stated == 0 && left > 0)) return patched(bytes, 8, 4, true, left);
+  if (stated > left) return missing_samples(stated, left);
+  if (is_named(bytes, begin + stated, ".snd")) return second_recording("AU", begin + stated);
   return SoundView{bytes.size(), 0, 0, {}};
 }
 

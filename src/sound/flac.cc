@@ -105,12 +105,12 @@ class FlacReader final : public AudioReader {
     sink_ = &sink;
     note_position();
     // After the last sample there may be tags, which are not frames.
-    while (error_.ok() && !(info_.frames && given_ >= *info_.frames)) {
-      const int64_t before = given_;
+    while (error_.ok() && !(info_.frames && delivered_ >= *info_.frames)) {
+      const int64_t before = delivered_;
       if (FLAC__stream_decoder_process_single(decoder_.get()) == 0 && error_.ok())
-        error_ = corrupt(fmt::format("cannot be decoded behind sample {}", given_));
+        error_ = corrupt(fmt::format("cannot be decoded behind sample {}", delivered_));
       if (FLAC__stream_decoder_get_state(decoder_.get()) == FLAC__STREAM_DECODER_END_OF_STREAM) break;
-      if (given_ > before) note_position();
+      if (delivered_ > before) note_position();
     }
     return check_rest();
   }
@@ -130,9 +130,9 @@ class FlacReader final : public AudioReader {
     if (zeros && (error_.ok() || !info_.frames)) return {};
     if (!error_.ok()) return error_;
     // The sync code, followed by two bits that are 0 and 1 in all frames (RFC 9639, section 9.1).
-    if (info_.frames && given_ >= *info_.frames && rest.size() > 1 && rest[0] == 0xff && (rest[1] & 0xfe) == 0xf8)
+    if (info_.frames && delivered_ >= *info_.frames && rest.size() > 1 && rest[0] == 0xff && (rest[1] & 0xfe) == 0xf8)
       return corrupt(fmt::format("the header says {} samples a channel, and there are more", *info_.frames));
-    if (!info_.frames) return corrupt(fmt::format("ends inside a frame, behind sample {}", given_));
+    if (!info_.frames) return corrupt(fmt::format("ends inside a frame, behind sample {}", delivered_));
     return {};
   }
 
@@ -145,9 +145,9 @@ class FlacReader final : public AudioReader {
     compare("samples a second", info_.rate, header.sample_rate);
     compare("bits a sample", bits_, header.bits_per_sample);
     if (change.empty()) return {};
-    if (given_ == 0) return corrupt("the first frame has " + change + " in STREAMINFO");
+    if (delivered_ == 0) return corrupt("the first frame has " + change + " in STREAMINFO");
     return unsupported(
-        fmt::format("the format changes at sample {}: {}; cut it into files of one format", given_, change));
+        fmt::format("the format changes at sample {}: {}; cut it into files of one format", delivered_, change));
   }
 
   Status take_frame(const FLAC__Frame& frame, const FLAC__int32* const* samples) {
@@ -161,7 +161,7 @@ class FlacReader final : public AudioReader {
       const FLAC__int32* const in = samples[c];
       for (size_t i = 0; i < count; ++i) out[i * channels] = static_cast<float>(in[i]) * scale;
     }
-    given_ += static_cast<int64_t>(count);
+    delivered_ += static_cast<int64_t>(count);
     return sink_->frames(values_.data(), static_cast<int64_t>(count));
   }
 
@@ -199,13 +199,13 @@ class FlacReader final : public AudioReader {
   static void take_error(const FLAC__StreamDecoder*, FLAC__StreamDecoderErrorStatus status, void* self) {
     auto& reader = *static_cast<FlacReader*>(self);
     if (!reader.error_.ok()) return;
-    reader.error_ = corrupt(fmt::format("{} behind sample {}", flac_error_text(status), reader.given_));
+    reader.error_ = corrupt(fmt::format("{} behind sample {}", flac_error_text(status), reader.delivered_));
   }
 
   Pieces bytes_;
   uint64_t frames_end_ = 0;  // end of the last whole frame
   uint32_t bits_ = 0;        // 0 until STREAMINFO was read
-  int64_t given_ = 0;
+  int64_t delivered_ = 0;
   AudioSink* sink_ = nullptr;
   Status error_;
   std::vector<float> values_;

@@ -57,9 +57,9 @@ struct ByteCursor {
 
 class Mp3Reader final : public AudioReader {
  public:
-  Mp3Reader(AudioBytes bytes, bool mixes)
+  Mp3Reader(AudioBytes bytes, bool allow_mono)
       : cursor_{bytes.first(bytes.size() - tail_tag_bytes(bytes))}, run_(find_mpeg_frames(cursor_.bytes)),
-        decoder_(new_mp3_decoder()), mixes_(mixes) {}
+        decoder_(new_mp3_decoder()), allow_mono_(allow_mono) {}
 
   Status begin() {
     FOREBAY_RETURN_IF_ERROR(check_frames());
@@ -71,7 +71,7 @@ class Mp3Reader final : public AudioReader {
     // accepts files of one frame.
     if (run_.frames > 0) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_NO_READAHEAD, 0);
     // The channels are mixed before the last filter, which then runs once.
-    if (mixes_) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_MONO_MIX, 0);
+    if (allow_mono_) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_MONO_MIX, 0);
     mpg123_replace_reader_handle(mp3, ByteCursor::read, ByteCursor::seek, nullptr);
     if (mpg123_open_handle(mp3, &cursor_) != MPG123_OK) return damaged("cannot be opened");
     FOREBAY_RETURN_IF_ERROR(take_format());
@@ -99,7 +99,7 @@ class Mp3Reader final : public AudioReader {
   /// not a frame are cut off.
   Status check_frames() {
     if (run_.frames == 0) return {};
-    const AnnouncedMpeg said = announced_mpeg(cursor_.bytes.subspan(run_.begin));
+    const MpegTotals said = read_mpeg_totals(cursor_.bytes.subspan(run_.begin));
     const uint64_t bytes = cursor_.bytes.size() - run_.begin;
     // Excludes the frame with the tag, which some encoders count. The number of bytes then tells
     // whether a frame is missing.
@@ -118,7 +118,7 @@ class Mp3Reader final : public AudioReader {
       const int answer = mpg123_read(decoder_.get(), values_.data(), values_.size() * sizeof(float), &bytes);
       const auto count = static_cast<int64_t>(bytes / sizeof(float)) / given;
       if (count > 0) FOREBAY_RETURN_IF_ERROR(sink.frames(values_.data(), count));
-      given_ += count;
+      delivered_ += count;
       if (answer == MPG123_DONE) return check_end();
       if (answer == MPG123_NEW_FORMAT)
         FOREBAY_RETURN_IF_ERROR(check_format());
@@ -139,25 +139,25 @@ class Mp3Reader final : public AudioReader {
     if (info_.rate == before.rate && info_.channels == before.channels) return {};
     return unsupported(fmt::format(
         "the format changes at sample {}: {} channels at {} Hz, after {} at {} Hz; cut it into files of one format",
-        given_, info_.channels, info_.rate, before.channels, before.rate));
+        delivered_, info_.channels, info_.rate, before.channels, before.rate));
   }
 
   Status damaged(std::string_view what) const {
-    return corrupt(fmt::format("MP3: {} behind sample {}: {}", what, given_, mpg123_strerror(decoder_.get())));
+    return corrupt(fmt::format("MP3: {} behind sample {}: {}", what, delivered_, mpg123_strerror(decoder_.get())));
   }
 
   ByteCursor cursor_;
   const MpegRun run_;
-  int64_t given_ = 0;
+  int64_t delivered_ = 0;
   std::vector<float> values_;
   std::unique_ptr<mpg123_handle, DeleteMp3Decoder> decoder_;
-  bool mixes_;
+  bool allow_mono_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool mixes) {
-  auto reader = std::make_unique<Mp3Reader>(bytes, mixes);
+Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool allow_mono) {
+  auto reader = std::make_unique<Mp3Reader>(bytes, allow_mono);
   FOREBAY_RETURN_IF_ERROR(reader->begin());
   return std::unique_ptr<AudioReader>(std::move(reader));
 }

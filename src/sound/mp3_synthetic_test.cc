@@ -112,12 +112,12 @@ TEST(SilentMp3, that_lacks_frames_of_which_its_tag_tells_is_corrupt) {
 }
 
 TEST(MpegTags, say_frames_and_bytes_where_the_frame_has_them) {
-  const AnnouncedMpeg said = announced_mpeg(tag_frame(1000, 417'000));
+  const MpegTotals said = read_mpeg_totals(tag_frame(1000, 417'000));
   EXPECT_EQ(said.frames, 1000);
   EXPECT_EQ(said.bytes, 417'000u);
-  EXPECT_EQ(announced_mpeg(silent_mp3(1)).frames, 0);
+  EXPECT_EQ(read_mpeg_totals(silent_mp3(1)).frames, 0);
   const Blob frame = tag_frame(1000, 417'000);
-  for (size_t size = 0; size < 52; ++size) EXPECT_EQ(announced_mpeg(first_bytes(frame, size)).frames, 0) << size;
+  for (size_t size = 0; size < 52; ++size) EXPECT_EQ(read_mpeg_totals(first_bytes(frame, size)).frames, 0) << size;
 }
 
 TEST(MpegTags, of_VBRI_say_them_too) {
@@ -125,8 +125,8 @@ TEST(MpegTags, of_VBRI_say_them_too) {
   std::copy_n("VBRI", 4, frame.begin() + 36);
   frame[36 + 17] = 77;
   frame[36 + 13] = 99;
-  EXPECT_EQ(announced_mpeg(frame).frames, 77);
-  EXPECT_EQ(announced_mpeg(frame).bytes, 99u);
+  EXPECT_EQ(read_mpeg_totals(frame).frames, 77);
+  EXPECT_EQ(read_mpeg_totals(frame).bytes, 99u);
 }
 
 }  // namespace

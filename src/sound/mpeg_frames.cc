@@ -40,7 +40,7 @@ size_t next_frame(MpegBytes bytes, size_t position, uint32_t stream) {
 
 /// True if two consecutive frames, or one that ends with the data, follow anywhere after
 /// `position`.
-bool goes_on(MpegBytes bytes, size_t position, uint32_t stream) {
+bool frames_follow(MpegBytes bytes, size_t position, uint32_t stream) {
   for (; position + 4 <= bytes.size(); ++position) {
     if (bytes[position] != 0xff) continue;
     const size_t size = next_frame(bytes, position, stream);
@@ -79,11 +79,11 @@ MpegRun find_mpeg_frames(MpegBytes bytes) {
     run.end += size;
     ++run.frames;
   }
-  run.resumed = goes_on(bytes, run.end, stream);
+  run.resumed = frames_follow(bytes, run.end, stream);
   return run;
 }
 
-AnnouncedMpeg announced_mpeg(MpegBytes frame) {
+MpegTotals read_mpeg_totals(MpegBytes frame) {
   constexpr size_t kVbri = 36;
   if (frame.size() >= kVbri + 18 && std::memcmp(frame.data() + kVbri, "VBRI", 4) == 0)
     return {big_endian(&frame[kVbri + 14]), big_endian(&frame[kVbri + 10])};

@@ -24,10 +24,10 @@ MpegRun find_mpeg_frames(std::span<const uint8_t> bytes);
 
 /// Totals that an encoder's tag in the first frame (Xing, Info or VBRI) states for the whole file;
 /// 0 if not stated.
-struct AnnouncedMpeg {
+struct MpegTotals {
   int64_t frames = 0;
   uint64_t bytes = 0;  ///< counted from the first frame
 };
-AnnouncedMpeg announced_mpeg(std::span<const uint8_t> frame);
+MpegTotals read_mpeg_totals(std::span<const uint8_t> frame);
 
 }  // namespace forebay

@@ -43,7 +43,7 @@ struct OggPage {
   bool first = false, last = false;
 };
 
-bool checksum_fits(OggBytes page) {
+bool checksum_matches(OggBytes page) {
   constexpr std::array<uint8_t, 4> kZeros{};  // replace the checksum while it is computed
   uint32_t value = add_to_checksum(0, page.first(kChecksumAt));
   value = add_to_checksum(add_to_checksum(value, kZeros), page.subspan(kChecksumAt + 4));
@@ -65,7 +65,7 @@ Result<std::optional<OggPage>> page_at(OggBytes bytes, size_t position) {
   const OggBytes lengths = rest.subspan(kPageHeaderBytes, segments);
   const size_t size = header + std::accumulate(lengths.begin(), lengths.end(), size_t{0});
   if (size > rest.size()) return page_error(position, kCut);
-  if (!checksum_fits(rest.first(size))) return page_error(position, "a page whose checksum does not fit");
+  if (!checksum_matches(rest.first(size))) return page_error(position, "a page whose checksum does not fit");
   return std::optional(OggPage{rest.first(size), rest.subspan(header, size - header), little_endian(&rest[kSerialAt]),
                                little_endian(&rest[kSequenceAt]), (rest[5] & kFirstPage) != 0,
                                (rest[5] & kLastPage) != 0});
@@ -132,7 +132,7 @@ class OggFile {
   struct Open {
     uint32_t serial = 0, sequence = 0;
     std::optional<size_t> stream;  ///< index in streams_; nullopt if it is not audio
-    bool goes_on = false;          ///< a page after the first one was found
+    bool continued = false;        ///< a page after the first one was found
     bool sound() const { return stream.has_value(); }
   };
 
@@ -148,7 +148,7 @@ class OggFile {
     }
     for (const Open& open : open_) {
       if (!open.sound()) continue;
-      if (open.goes_on)
+      if (open.continued)
         return page_error(position_,
                           "a stream begins before the last page of the one before, which is marked: pages are missing");
       return unsupported(fmt::format(
@@ -171,7 +171,7 @@ class OggFile {
       streams_[*open->stream].payloads.push_back(page.payload);
     }
     open->sequence = page.sequence;
-    open->goes_on = true;
+    open->continued = true;
     if (page.last) open_.erase(open);
     return {};
   }

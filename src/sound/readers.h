@@ -12,7 +12,7 @@ using AudioBytes = std::span<const uint8_t>;
 /// The readers, one per library. Each behaves as AudioReader::open(). `format` is the name for
 /// AudioInfo.
 Result<std::unique_ptr<AudioReader>> open_flac(AudioBytes bytes);
-Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool mixes);
+Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool allow_mono);
 Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::string_view format);
 
 Result<std::unique_ptr<AudioReader>> open_ogg(AudioBytes bytes);

@@ -23,10 +23,10 @@ constexpr SoundFile kSoundFiles[] = {
     {FileKind::kAu, "AU"},       {FileKind::kCaf, "CAF"},    {FileKind::kOgg, "Ogg"}, {FileKind::kOggVorbis, "Ogg"},
     {FileKind::kOggOpus, "Ogg"}, {FileKind::kOggFlac, "Ogg"}};
 
-Result<std::unique_ptr<AudioReader>> open_recording(AudioBytes bytes, bool mixes) {
+Result<std::unique_ptr<AudioReader>> open_recording(AudioBytes bytes, bool allow_mono) {
   const FileKind kind = sniff(bytes).kind;
   if (kind == FileKind::kFlac) return open_flac(bytes);
-  if (kind == FileKind::kMp3) return open_mp3(bytes, mixes);
+  if (kind == FileKind::kMp3) return open_mp3(bytes, allow_mono);
   const auto* const file = std::ranges::find(kSoundFiles, kind, &SoundFile::kind);
   if (file != std::end(kSoundFiles))
     return std::string_view(file->name) == "Ogg" ? open_ogg(bytes) : open_sound_file(bytes, file->name);
@@ -35,8 +35,8 @@ Result<std::unique_ptr<AudioReader>> open_recording(AudioBytes bytes, bool mixes
 
 class LinkedSound final : public SoundLibrary {
  public:
-  Result<std::unique_ptr<AudioReader>> open(AudioBytes bytes, bool mixes) const override {
-    return open_recording(bytes, mixes);
+  Result<std::unique_ptr<AudioReader>> open(AudioBytes bytes, bool allow_mono) const override {
+    return open_recording(bytes, allow_mono);
   }
   Result<std::unique_ptr<RateConverter>> converter(int64_t from, int64_t to, int64_t channels,
                                                    AudioSink& next) const override {
@@ -49,7 +49,7 @@ class LinkedSound final : public SoundLibrary {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) GiveSoundLibrary forebay_sound_v1;
+extern "C" __attribute__((visibility("default"))) SoundLibraryEntry forebay_sound_v1;
 
 const SoundLibrary* forebay_sound_v1() {
   static const LinkedSound library;

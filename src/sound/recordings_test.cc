@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-extern "C" GiveSoundLibrary forebay_sound_v1;
+extern "C" SoundLibraryEntry forebay_sound_v1;
 
 namespace {
 

@@ -40,11 +40,11 @@ struct SoundCursor {
     auto& cursor = *static_cast<SoundCursor*>(self);
     size = std::clamp<sf_count_t>(size, 0, cursor.size() - cursor.position);
     if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.position, static_cast<size_t>(size));
-    cursor.show_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.position), static_cast<size_t>(size));
+    cursor.apply_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.position), static_cast<size_t>(size));
     cursor.position += size;
     return size;
   }
-  void show_patch(uint8_t* out, size_t from, size_t size) const {
+  void apply_patch(uint8_t* out, size_t from, size_t size) const {
     for (size_t i = 0; i < view.patch_bytes; ++i) {
       const size_t at = view.patch_at + i;
       if (at >= from && at - from < size) out[at - from] = view.patch[i];

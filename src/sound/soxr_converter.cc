@@ -40,7 +40,7 @@ class SoxrConverter final : public RateConverter {
       const soxr_error_t error = soxr_process(converter_.get(), values, static_cast<size_t>(count), &used,
                                               values_.data(), kConvertedBlock, &made);
       if (error != nullptr) return internal_error(fmt::format("resampling: {}", error));
-      FOREBAY_RETURN_IF_ERROR(give(static_cast<int64_t>(made)));
+      FOREBAY_RETURN_IF_ERROR(deliver(static_cast<int64_t>(made)));
       // Prevents an endless loop if the library is faulty.
       if (used == 0 && made == 0) return internal_error("resampling takes no more samples");
       values += static_cast<int64_t>(used) * channels_;
@@ -55,25 +55,26 @@ class SoxrConverter final : public RateConverter {
       const soxr_error_t error =
           soxr_process(converter_.get(), nullptr, 0, nullptr, values_.data(), kConvertedBlock, &made);
       if (error != nullptr) return internal_error(fmt::format("resampling: {}", error));
-      FOREBAY_RETURN_IF_ERROR(give(static_cast<int64_t>(made)));
+      FOREBAY_RETURN_IF_ERROR(deliver(static_cast<int64_t>(made)));
     }
     // The library rounds the number of frames down; it is rounded up here.
     std::fill(values_.begin(), values_.end(), 0.0f);
-    while (given_ < converted(taken_, from_, to_)) FOREBAY_RETURN_IF_ERROR(give(kConvertedBlock));
+    while (delivered_ < converted(taken_, from_, to_)) FOREBAY_RETURN_IF_ERROR(deliver(kConvertedBlock));
     return {};
   }
 
  private:
-  Status give(int64_t count) {
-    // Never more than the frames so far convert to, so that the count depends only on their number.
-    count = std::min(count, converted(taken_, from_, to_) - given_);
-    given_ += count;
+  Status deliver(int64_t count) {
+    // Never gives more than the frames so far convert to, so that the count depends only on their
+    // number.
+    count = std::min(count, converted(taken_, from_, to_) - delivered_);
+    delivered_ += count;
     return count > 0 ? next_.frames(values_.data(), count) : Status();
   }
 
   int64_t from_, to_, channels_;
   AudioSink& next_;
-  int64_t taken_ = 0, given_ = 0;
+  int64_t taken_ = 0, delivered_ = 0;
   std::vector<float> values_;
   std::unique_ptr<soxr, DeleteConverter> converter_;
 };

@@ -1,4 +1,5 @@
-// A recording from a stranger: it is refused with a reason or decoded, to no more samples than are allowed, and to the same ones again.
+// A recording from a stranger: it is refused with a reason or decoded, to no more samples than are
+// allowed, and to the same ones again.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t rate = size > 0 && data[size - 1] % 4 == 0 ? 16000 : 0;
   for (const bool mono : {true, false}) {
     WorkMemory memory(kMaxBytes), again(kMaxBytes);
-    const SoundWanted wanted = {.rate = rate, .mono = mono, .max_samples = kMaxSamples};
+    const DecodeSoundOptions wanted = {.rate = rate, .mono = mono, .max_samples = kMaxSamples};
     const auto sound = decode_sound(bytes, wanted, memory);
     if (!sound.ok()) {
       require(!sound.status().message().empty(), "a refusal has a reason");

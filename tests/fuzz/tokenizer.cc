@@ -1,5 +1,6 @@
-// A tokenizer.json that somebody else wrote, and a text: the first two bytes say how long the text at the end is. Any file is a tokenizer or an error, and a
-// tokenizer gives ids of 31 bits, the same each time, as many as were allowed, or says that the text grows too long.
+// A tokenizer.json that somebody else wrote, and a text: the first two bytes say how long the text
+// at the end is. Any file is a tokenizer or an error, and a tokenizer gives ids of 31 bits, the
+// same each time, as many as were allowed, or says that the text grows too long.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -14,7 +15,7 @@ static void require(bool holds) {
 }
 
 static std::vector<int32_t> encoded(const TextTokenizer& tokenizer, std::string_view text,
-                                    const TextTokenizer::Encoding& how) {
+                                    const TextTokenizer::EncodeOptions& how) {
   std::vector<int32_t> ids;
   const Status status = tokenizer.encode(text, how, ids);
   require(status.ok() || (status.code() == Code::kUnsupported && ids.empty()));
@@ -38,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        {kText, readable ? std::string_view(reinterpret_cast<const char*>(last.data()), last.size()) : ""}) {
     const auto all = encoded(**tokenizer, text, {});
     require(all == encoded(**tokenizer, text, {}));
-    const size_t most = (*tokenizer)->special_ids() + 2;
+    const size_t most = (*tokenizer)->special_id_count() + 2;
     require(encoded(**tokenizer, text, {.most = most}).size() <= most);
     (void)encoded(**tokenizer, text, {.special = false});
   }

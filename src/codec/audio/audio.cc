@@ -37,12 +37,12 @@ Result<const SoundLibrary*> load_sound_library() {
                           .needed = "sound needs the module libforebay_sound.so, which needs libsndfile, libFLAC, "
                                     "libmpg123 and libsoxr: install libsndfile1-dev, libflac-dev, libmpg123-dev and "
                                     "libsoxr-dev, then build Forebay again if the module is missing"}));
-  return loaded = reinterpret_cast<GiveSoundLibrary*>(function)();
+  return loaded = reinterpret_cast<SoundLibraryEntry*>(function)();
 }
 
-Result<std::unique_ptr<AudioReader>> AudioReader::open(std::span<const uint8_t> bytes, bool mixes) {
+Result<std::unique_ptr<AudioReader>> AudioReader::open(std::span<const uint8_t> bytes, bool allow_mono) {
   FOREBAY_ASSIGN(const SoundLibrary* const library, load_sound_library());
-  return library->open(bytes, mixes);
+  return library->open(bytes, allow_mono);
 }
 
 Result<std::unique_ptr<RateConverter>> RateConverter::create(int64_t from, int64_t to, int64_t channels,

@@ -43,10 +43,10 @@ class AudioReader {
  public:
   virtual ~AudioReader() = default;
   /// Opens a recording. `bytes` must outlive the reader. Allocates nothing whose size only the
-  /// header states. `mixes` is true if only the mean of the channels is needed; the reader may then
-  /// deliver that if it is cheaper (see AudioInfo::mixed). Corrupt if the header is damaged,
+  /// header states. `allow_mono` is true if only the mean of the channels is needed; the reader may
+  /// then deliver that if it is cheaper (see AudioInfo::mixed). Corrupt if the header is damaged,
   /// Unsupported for another format (named if known) or an unusual kind.
-  static Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool mixes = false);
+  static Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool allow_mono = false);
 
   const AudioInfo& info() const { return info_; }
   /// Delivers all frames to `sink`. May be called once. Corrupt if the data is damaged or ends

@@ -11,21 +11,21 @@ class AnnouncedFrames final : public AudioSink {
  public:
   AnnouncedFrames(AudioSink& next, std::optional<int64_t> announced) : next_(next), announced_(announced) {}
   Status frames(const float* values, int64_t count) override {
-    if (announced_ && count > *announced_ - given_) {
+    if (announced_ && count > *announced_ - delivered_) {
       return corrupt(fmt::format("the header says {} samples a channel, and there are more", *announced_));
     }
-    given_ += count;
+    delivered_ += count;
     return next_.frames(values, count);
   }
   Status end() const {
-    if (!announced_ || given_ == *announced_) return {};
-    return corrupt(fmt::format("ends after {} of {} samples a channel", given_, *announced_));
+    if (!announced_ || delivered_ == *announced_) return {};
+    return corrupt(fmt::format("ends after {} of {} samples a channel", delivered_, *announced_));
   }
 
  private:
   AudioSink& next_;
   std::optional<int64_t> announced_;
-  int64_t given_ = 0;
+  int64_t delivered_ = 0;
 };
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace forebay {
 class SoundLibrary {
  public:
   virtual ~SoundLibrary() = default;
-  /// As AudioReader::open().
-  virtual Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool mixes) const = 0;
-  /// As RateConverter::create().
+  /// Does what AudioReader::open() says.
+  virtual Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool allow_mono) const = 0;
+  /// Does what RateConverter::create() says.
   virtual Result<std::unique_ptr<RateConverter>> converter(int64_t from, int64_t to, int64_t channels,
                                                            AudioSink& next) const = 0;
   /// Versions of the libraries, whose results may differ from version to version.
@@ -25,7 +25,7 @@ class SoundLibrary {
 
 /// Type of the module's entry point, forebay_sound_v1. The number changes whenever a type in this
 /// file, audio.h or rate_converter.h changes.
-using GiveSoundLibrary = const SoundLibrary*();
+using SoundLibraryEntry = const SoundLibrary*();
 
 /// Loads the module on the first call. Unsupported, with its name and a remedy, if the module or
 /// one of its libraries is missing. Any thread may call it.

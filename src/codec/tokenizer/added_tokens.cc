@@ -27,14 +27,14 @@ Result<std::vector<AddedToken>> read_added_tokens(const nlohmann::json& list) {
   using namespace tokenizer_file;
   std::vector<AddedToken> found;
   if (list.is_null()) return found;
-  if (!list.is_array()) return no_tokenizer("its added_tokens are no list");
+  if (!list.is_array()) return malformed_tokenizer("its added_tokens are no list");
   for (const auto& one : list) {
-    if (!member(one, "content").is_string()) return no_tokenizer("an added token has no content");
+    if (!member(one, "content").is_string()) return malformed_tokenizer("an added token has no content");
     AddedToken token{.text = text_of(member(one, "content")),
-                     .alone = says(one, "single_word", false),
-                     .takes_left = says(one, "lstrip", false),
-                     .takes_right = says(one, "rstrip", false),
-                     .normalized = says(one, "normalized", false)};
+                     .single_word = bool_member(one, "single_word", false),
+                     .strips_left = bool_member(one, "lstrip", false),
+                     .strips_right = bool_member(one, "rstrip", false),
+                     .normalized = bool_member(one, "normalized", false)};
     FOREBAY_ASSIGN(token.id, id_of(member(one, "id")));
     found.push_back(std::move(token));
   }
@@ -60,15 +60,15 @@ const AddedToken* AddedTokens::next(std::string_view text, size_t& at) const {
 }
 
 AddedTokens::Match AddedTokens::match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end,
-                                         size_t free_from) {
-  if (token.alone &&
+                                         size_t min_begin) {
+  if (token.single_word &&
       ((begin > 0 && word_at(text, char_before(text, begin))) || (end < text.size() && word_at(text, end))))
     return {.taken = false};
-  if (token.takes_left) {
-    while (begin > free_from && space_at(text, char_before(text, begin))) begin = char_before(text, begin);
-    begin = std::max(begin, free_from);
+  if (token.strips_left) {
+    while (begin > min_begin && space_at(text, char_before(text, begin))) begin = char_before(text, begin);
+    begin = std::max(begin, min_begin);
   }
-  if (token.takes_right) {
+  if (token.strips_right) {
     while (end < text.size() && space_at(text, end)) end += char_at(text, end).length;
   }
   return {true, begin, end};

@@ -11,20 +11,21 @@
 
 namespace forebay {
 
-/// A text that is always one token.
+/// An entry of `added_tokens`: a text that is always one token.
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  /// True if the token matches only between characters that belong to no word.
-  bool alone = false;
-  bool takes_left = false, takes_right = false;  ///< also takes the adjacent blanks
-  bool normalized = false;                       ///< matched after normalization
+  /// Matches only between characters that belong to no word.
+  bool single_word = false;
+  bool strips_left = false, strips_right = false;  ///< the match includes adjacent blanks
+  bool normalized = false;                         ///< matched after normalization
 };
 
 /// Parses the list of a tokenizer file.
 Result<std::vector<AddedToken>> read_added_tokens(const nlohmann::json& list);
 
-/// Finds added tokens in a text: the first one to begin, and of those that begin there the longest.
+/// Finds added tokens in a text. The match that begins first wins, and of several that begin there
+/// the longest.
 /// Immutable once filled.
 class AddedTokens {
  public:
@@ -56,7 +57,7 @@ class AddedTokens {
     size_t begin = 0, end = 0;
   };
   const AddedToken* next(std::string_view text, size_t& at) const;
-  static Match match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t free_from);
+  static Match match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t min_begin);
 
   std::array<std::vector<AddedToken>, 256> by_first_;  ///< longest first
   bool empty_ = true;

@@ -17,16 +17,17 @@ Result<std::unique_ptr<PieceModel>> BpeModel::read(const nlohmann::json& model) 
   auto made = std::make_unique<BpeModel>();
   size_t bytes = 0;
   for (const auto& [text, id] : vocabulary.ids) {
-    if (bytes += text.size(); bytes > ByteTrie::kMostBytes) return other_kind("has a vocab of more than 64 MiB");
+    if (bytes += text.size(); bytes > ByteTrie::kMostBytes)
+      return unsupported_tokenizer("has a vocab of more than 64 MiB");
     if (!text.empty()) made->pieces_.add(text, id);
   }
   made->merges_ = std::move(vocabulary.merges);
   made->prefix_ = vocabulary.prefix;
   made->suffix_ = vocabulary.suffix;
   made->unknown_ = vocabulary.unknown;
-  made->fuses_unknown_ = says(model, "fuse_unk", false);
-  made->ignores_merges_ = says(model, "ignore_merges", false);
-  if (says(model, "byte_fallback", false)) {
+  made->fuses_unknown_ = bool_member(model, "fuse_unk", false);
+  made->ignores_merges_ = bool_member(model, "ignore_merges", false);
+  if (bool_member(model, "byte_fallback", false)) {
     for (int byte = 0; byte < 256; ++byte)
       made->byte_ids_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
   }

@@ -26,7 +26,7 @@ class BpeModel final : public PieceModel {
   BpeModel() : merges_(0) {}
   static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
-  uint64_t working_bytes_a_byte() const override { return 64; }
+  uint64_t working_bytes_per_byte() const override { return 64; }
 
  private:
   int32_t find(std::string_view character, bool first, bool last) const;

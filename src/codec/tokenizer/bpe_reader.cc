@@ -39,7 +39,7 @@ class BpeTokenizerReader {
     FOREBAY_RETURN_IF_ERROR(read_vocabulary());
     FOREBAY_RETURN_IF_ERROR(read_words(member(file_, "pre_tokenizer")));
     FOREBAY_RETURN_IF_ERROR(read_added());
-    FOREBAY_RETURN_IF_ERROR(read_around(member(file_, "post_processor"), made_->before_, made_->behind_));
+    FOREBAY_RETURN_IF_ERROR(read_special_ids(member(file_, "post_processor"), made_->prefix_ids_, made_->suffix_ids_));
     return std::shared_ptr<const TextTokenizer>(std::move(made_));
   }
 
@@ -47,12 +47,13 @@ class BpeTokenizerReader {
   Status read_vocabulary() {
     const json& model = member(file_, "model");
     FOREBAY_ASSIGN(BpeVocabulary vocabulary, BpeVocabulary::read(model));
-    if (!vocabulary.prefix.empty()) return other_kind("has a continuing_subword_prefix and cuts bytes");
+    if (!vocabulary.prefix.empty()) return unsupported_tokenizer("has a continuing_subword_prefix and cuts bytes");
     made_->merges_ = std::move(vocabulary.merges);
     made_->unknown_ = vocabulary.unknown;
-    made_->fuses_unknown_ = says(model, "fuse_unk", false);
+    made_->fuses_unknown_ = bool_member(model, "fuse_unk", false);
     ids_ = std::move(vocabulary.ids);
-    return read_bytes(vocabulary.suffix, says(model, "ignore_merges", false), says(model, "byte_fallback", false));
+    return read_bytes(vocabulary.suffix, bool_member(model, "ignore_merges", false),
+                      bool_member(model, "byte_fallback", false));
   }
 
   Status read_bytes(const std::string& suffix, bool ignores_merges, bool falls_back) {
@@ -63,7 +64,7 @@ class BpeTokenizerReader {
       made_->byte_ids_[byte] = id_or_none(names[byte]);
       made_->last_byte_ids_[byte] = suffix.empty() ? made_->byte_ids_[byte] : id_or_none(names[byte] + suffix);
       if (falls_back && (is_in_byte_tokens(names[byte]) || is_in_byte_tokens(names[byte] + suffix)))
-        return other_kind(fmt::format("has no token for the byte {} and falls back to others", byte));
+        return unsupported_tokenizer(fmt::format("has no token for the byte {} and falls back to others", byte));
     }
     made_->ignores_merges_ = ignores_merges;
     for (const auto& [text, id] : ids_) {
@@ -73,8 +74,8 @@ class BpeTokenizerReader {
     return {};
   }
 
-  /// Whether the text has no token and the fallback replaces it by tokens of its UTF-8 bytes. It
-  /// does so only if all of them have one.
+  /// True if the text has no token and the fallback replaces it by tokens of its UTF-8 bytes, which
+  /// requires a token for each of them.
   bool is_in_byte_tokens(const std::string& text) const {
     return !ids_.contains(text) && std::ranges::all_of(text, [&](char byte) {
       return ids_.contains(fmt::format("<0x{:02X}>", static_cast<uint8_t>(byte)));
@@ -101,16 +102,17 @@ class BpeTokenizerReader {
   Status read_words(const json& words) {
     json parts = type_of(words) == "Sequence" ? member(words, "pretokenizers") : json::array({words});
     const json bytes = parts.back();
-    if (type_of(bytes) != "ByteLevel") return other_kind(fmt::format("cuts words by {} behind bytes", type_of(bytes)));
+    if (type_of(bytes) != "ByteLevel")
+      return unsupported_tokenizer(fmt::format("cuts words by {} behind bytes", type_of(bytes)));
     parts.erase(parts.size() - 1);
-    made_->blank_before_ = says(bytes, "add_prefix_space", true);
-    made_->pattern_ = says(bytes, "use_regex", true) ? WordPattern::kGpt2 : WordPattern::kNone;
+    made_->add_prefix_space_ = bool_member(bytes, "add_prefix_space", true);
+    made_->pattern_ = bool_member(bytes, "use_regex", true) ? WordPattern::kGpt2 : WordPattern::kNone;
     // The last split by a pattern and the byte mapping are one step here; earlier parts cut first.
     if (!parts.empty() && is_pattern(parts.back())) {
       FOREBAY_RETURN_IF_ERROR(read_split(parts.back(), bytes));
       parts.erase(parts.size() - 1);
     }
-    FOREBAY_ASSIGN(made_->cutter_, WordCutter::parse({{"type", "Sequence"}, {"pretokenizers", parts}}));
+    FOREBAY_ASSIGN(made_->pre_tokenizer_, PreTokenizer::parse({{"type", "Sequence"}, {"pretokenizers", parts}}));
     return {};
   }
 
@@ -125,10 +127,11 @@ class BpeTokenizerReader {
     else if (pattern == std::string(kDigits1Text))
       made_->pattern_ = WordPattern::kDigits1;
     else
-      return other_kind(fmt::format("cuts words by the pattern '{}'", text_of(pattern)));
-    if (member(split, "behavior") != "Isolated" || says(split, "invert", false))
-      return other_kind("cuts words in another way");
-    if (says(bytes, "use_regex", true) || says(bytes, "add_prefix_space", true)) return other_kind("cuts words twice");
+      return unsupported_tokenizer(fmt::format("cuts words by the pattern '{}'", text_of(pattern)));
+    if (member(split, "behavior") != "Isolated" || bool_member(split, "invert", false))
+      return unsupported_tokenizer("cuts words in another way");
+    if (bool_member(bytes, "use_regex", true) || bool_member(bytes, "add_prefix_space", true))
+      return unsupported_tokenizer("cuts words twice");
     return {};
   }
 
@@ -136,11 +139,11 @@ class BpeTokenizerReader {
     FOREBAY_ASSIGN(std::vector<AddedToken> added, read_added_tokens(member(file_, "added_tokens")));
     for (AddedToken& token : added) {
       if (token.normalized) {
-        NormalText text{token.text};
+        NormalizedText text{token.text};
         FOREBAY_RETURN_IF_ERROR(made_->normalizer_.apply(text));
         token.text = std::move(text.text);
       }
-      (token.normalized ? made_->normalized_ : made_->raw_).add(std::move(token));
+      (token.normalized ? made_->normalized_added_ : made_->raw_added_).add(std::move(token));
     }
     return {};
   }

@@ -9,44 +9,45 @@ namespace forebay {
 Status BpeTokenizer::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
   Scratch scratch;
   Status problem;
-  raw_.split(
+  raw_added_.split(
       text,
       [&](size_t begin, size_t end) {
         // split() always continues to its end; after the first error nothing more is done.
-        if (problem.ok()) problem = encode_between(text.substr(begin, end - begin), begin == 0, scratch, ids);
+        if (problem.ok()) problem = encode_segment(text.substr(begin, end - begin), begin == 0, scratch, ids);
       },
       [&](int32_t id) { ids.push_back(id); });
   return problem;
 }
 
-Status BpeTokenizer::encode_between(std::string_view text, bool begins, Scratch& scratch,
+Status BpeTokenizer::encode_segment(std::string_view text, bool begins, Scratch& scratch,
                                     std::vector<int32_t>& ids) const {
-  NormalText normal;
-  normal.first_bytes = begins ? char_at(text, 0).length : 0;
+  NormalizedText normal;
+  normal.first_char_bytes = begins ? char_at(text, 0).length : 0;
   if (!normalizer_.empty()) {
     normal.text = text;
     FOREBAY_RETURN_IF_ERROR(normalizer_.apply(normal));
     text = normal.text;
   }
-  normalized_.split(
+  normalized_added_.split(
       text,
       [&](size_t begin, size_t end) {
-        const size_t first = std::clamp(normal.first_bytes, begin, end) - begin;
+        const size_t first = std::clamp(normal.first_char_bytes, begin, end) - begin;
         encode_words(text.substr(begin, end - begin), first, scratch, ids);
       },
       [&](int32_t id) { ids.push_back(id); });
   return {};
 }
 
-void BpeTokenizer::encode_words(std::string_view text, size_t first_bytes, Scratch& scratch,
+void BpeTokenizer::encode_words(std::string_view text, size_t first_char_bytes, Scratch& scratch,
                                 std::vector<int32_t>& ids) const {
-  if (cutter_.empty()) return encode_part(text, scratch, ids);
-  for (const NormalText& part : cutter_.cut({std::string(text), first_bytes})) encode_part(part.text, scratch, ids);
+  if (pre_tokenizer_.empty()) return encode_part(text, scratch, ids);
+  for (const NormalizedText& part : pre_tokenizer_.split({std::string(text), first_char_bytes}))
+    encode_part(part.text, scratch, ids);
 }
 
 void BpeTokenizer::encode_part(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
   if (text.empty()) return;
-  if (blank_before_ && text.front() != ' ') {
+  if (add_prefix_space_ && text.front() != ' ') {
     scratch.text.assign(1, ' ').append(text);
     text = scratch.text;
   }

@@ -196,20 +196,20 @@ TEST(BpeTokenizer, characters_are_merged_where_nothing_makes_bytes_of_them) {
 }
 
 TEST(BpeTokenizer, scores_are_read_with_the_bits_of_serde) {
-  using tokenizer_file::float_of;
-  EXPECT_EQ(float_of("-1.5"), -1.5);
-  EXPECT_EQ(float_of("0.0"), 0.0);
-  EXPECT_EQ(float_of("1e3"), 1000.0);
-  EXPECT_EQ(float_of("25E-1"), 2.5);
-  EXPECT_EQ(float_of("1e400"), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(float_of("1e-400"), 0.0);
-  EXPECT_EQ(float_of("123456789012345678901234567890"), 1.2345678901234567e29);
+  using tokenizer_file::parse_float;
+  EXPECT_EQ(parse_float("-1.5"), -1.5);
+  EXPECT_EQ(parse_float("0.0"), 0.0);
+  EXPECT_EQ(parse_float("1e3"), 1000.0);
+  EXPECT_EQ(parse_float("25E-1"), 2.5);
+  EXPECT_EQ(parse_float("1e400"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(parse_float("1e-400"), 0.0);
+  EXPECT_EQ(parse_float("123456789012345678901234567890"), 1.2345678901234567e29);
   // The value is one unit in the last place from the nearest double, in either direction.
   int differ = 0;
   std::mt19937_64 random(2);
   for (int i = 0; i < 2000; ++i) {
     const double value = -15 * std::generate_canonical<double, 53>(random);
-    const double read = float_of(json(value).dump());
+    const double read = parse_float(json(value).dump());
     differ += read != value;
     EXPECT_TRUE(read == value || read == std::nextafter(value, -100) || read == std::nextafter(value, 100)) << value;
   }

@@ -20,7 +20,7 @@ Result<std::pair<std::string, std::string>> pair_of(const json& merge, uint32_t 
     return std::pair(merge[0].get<std::string>(), merge[1].get<std::string>());
   const std::string both = text_of(merge);
   const size_t blank = both.find(' ');
-  if (blank == std::string::npos) return no_tokenizer(fmt::format("merge {} is no pair", rank));
+  if (blank == std::string::npos) return malformed_tokenizer(fmt::format("merge {} is no pair", rank));
   return std::pair(both.substr(0, blank), both.substr(blank + 1));
 }
 
@@ -28,10 +28,11 @@ Status add_merge(const json& merge, uint32_t rank, BpeVocabulary& to) {
   FOREBAY_ASSIGN(const auto pair, pair_of(merge, rank));
   const auto& [left, right] = pair;
   // The prefix of a continuation piece is not repeated inside a longer piece.
-  if (right.size() < to.prefix.size()) return no_tokenizer(fmt::format("merge {} is shorter than the prefix", rank));
+  if (right.size() < to.prefix.size())
+    return malformed_tokenizer(fmt::format("merge {} is shorter than the prefix", rank));
   const auto a = to.ids.find(left), b = to.ids.find(right), made = to.ids.find(left + right.substr(to.prefix.size()));
   if (a == to.ids.end() || b == to.ids.end() || made == to.ids.end())
-    return no_tokenizer(fmt::format("merge {} is of tokens that the vocab lacks", rank));
+    return malformed_tokenizer(fmt::format("merge {} is of tokens that the vocab lacks", rank));
   to.merges.add(a->second, b->second, {rank, made->second});
   return {};
 }
@@ -41,8 +42,9 @@ Status add_merge(const json& merge, uint32_t rank, BpeVocabulary& to) {
 Result<BpeVocabulary> BpeVocabulary::read(const json& model) {
   BpeVocabulary made;
   const json& vocabulary = member(model, "vocab");
-  if (!vocabulary.is_object()) return no_tokenizer("its model has no vocab");
-  if (!member(model, "dropout").is_null() && member(model, "dropout") != 0.0) return other_kind("has a dropout");
+  if (!vocabulary.is_object()) return malformed_tokenizer("its model has no vocab");
+  if (!member(model, "dropout").is_null() && member(model, "dropout") != 0.0)
+    return unsupported_tokenizer("has a dropout");
   made.prefix = text_of(member(model, "continuing_subword_prefix"));
   made.suffix = text_of(member(model, "end_of_word_suffix"));
   for (const auto& [text, id] : vocabulary.items()) {
@@ -52,11 +54,11 @@ Result<BpeVocabulary> BpeVocabulary::read(const json& model) {
     const auto found = made.ids.find(text_of(unknown));
     // The package accepts such a file, and fails at the first unknown character.
     if (found == made.ids.end())
-      return other_kind(fmt::format("has an unk_token '{}' that its vocab lacks", text_of(unknown)));
+      return unsupported_tokenizer(fmt::format("has an unk_token '{}' that its vocab lacks", text_of(unknown)));
     made.unknown = found->second;
   }
   const json& merges = member(model, "merges");
-  if (!merges.is_array()) return no_tokenizer("its model has no merges");
+  if (!merges.is_array()) return malformed_tokenizer("its model has no merges");
   // Allocated at its final size, because tables do not grow.
   made.merges = MergeTable(merges.size());
   uint32_t rank = 0;

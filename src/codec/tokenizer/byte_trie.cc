@@ -8,7 +8,7 @@ void ByteTrie::add(std::string_view text, int32_t value) {
   uint32_t node = kRoot;
   for (const char byte : text) {
     uint32_t after = next(node, byte);
-    if (after == kNowhere) {
+    if (after == kNoNode) {
       after = static_cast<uint32_t>(values_.size());
       values_.push_back(kNone);
       // Grows before the insertion, so that a free slot always ends a search.

@@ -7,10 +7,11 @@
 
 namespace forebay {
 
-/// Maps texts to numbers, walking byte by byte. Immutable once filled.
+/// A trie that maps texts to numbers, one edge per byte. Edges are in one hash table. Immutable
+/// once filled; any thread may then use it.
 class ByteTrie {
  public:
-  static constexpr uint32_t kRoot = 0, kNowhere = UINT32_MAX;
+  static constexpr uint32_t kRoot = 0, kNoNode = UINT32_MAX;
   static constexpr int32_t kNone = -1;
   static constexpr size_t kMostBytes = 64 << 20;  ///< limit of the total text size for add()
 
@@ -22,20 +23,20 @@ class ByteTrie {
     const uint64_t key = key_of(node, byte);
     for (size_t at = first_slot(key);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at].key == key) return slots_[at].node;
-      if (slots_[at].key == kEmpty) return kNowhere;
+      if (slots_[at].key == kEmpty) return kNoNode;
     }
   }
   /// The value of the text that ends at `node`; kNone if there is none.
   int32_t value(uint32_t node) const { return values_[node]; }
-  /// The node of `text`, or kNowhere.
+  /// The node of `text`, or kNoNode.
   uint32_t walk(std::string_view text) const {
     uint32_t node = kRoot;
-    for (size_t i = 0; i < text.size() && node != kNowhere; ++i) node = next(node, text[i]);
+    for (size_t i = 0; i < text.size() && node != kNoNode; ++i) node = next(node, text[i]);
     return node;
   }
   int32_t find(std::string_view text) const {
     const uint32_t node = walk(text);
-    return node == kNowhere ? kNone : value(node);
+    return node == kNoNode ? kNone : value(node);
   }
 
  private:

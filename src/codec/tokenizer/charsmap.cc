@@ -44,23 +44,23 @@ uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 }  // namespace
 
 Result<Charsmap> Charsmap::parse(std::string_view base64) {
-  using tokenizer_file::no_tokenizer;
+  using tokenizer_file::malformed_tokenizer;
   const std::optional<std::string> bytes = from_base64(base64);
-  if (!bytes) return no_tokenizer("its charsmap is no base64");
+  if (!bytes) return malformed_tokenizer("its charsmap is no base64");
   uint32_t trie_bytes = 0;
-  if (bytes->size() < sizeof trie_bytes) return no_tokenizer("its charsmap is too short");
+  if (bytes->size() < sizeof trie_bytes) return malformed_tokenizer("its charsmap is too short");
   std::memcpy(&trie_bytes, bytes->data(), sizeof trie_bytes);
   if (trie_bytes % 4 != 0 || trie_bytes == 0 || trie_bytes > bytes->size() - 4)
-    return no_tokenizer("its charsmap is shorter than it says");
+    return malformed_tokenizer("its charsmap is shorter than it says");
   Charsmap made;
   made.units_.resize(trie_bytes / 4);
   std::memcpy(made.units_.data(), bytes->data() + 4, trie_bytes);
   made.texts_ = bytes->substr(4 + trie_bytes);
-  if (!is_utf8(made.texts_)) return no_tokenizer("its charsmap has texts that are no UTF-8");
+  if (!is_utf8(made.texts_)) return malformed_tokenizer("its charsmap has texts that are no UTF-8");
   for (size_t at = 0; at < made.texts_.size();) {
     const size_t end = std::min(made.texts_.find('\0', at), made.texts_.size());
     if (end - at > kMostText)
-      return tokenizer_file::other_kind(fmt::format("has a charsmap with a text of {} bytes", end - at));
+      return tokenizer_file::unsupported_tokenizer(fmt::format("has a charsmap with a text of {} bytes", end - at));
     at = end + 1;
   }
   return made;

@@ -15,14 +15,14 @@ namespace forebay::tokenizer_file {
 
 using nlohmann::json;
 
-Status other_kind(const std::string& part) {
+Status unsupported_tokenizer(const std::string& part) {
   return unsupported(
       fmt::format("the tokenizer {}; of tokenizers, the BPE, WordPiece and Unigram kinds are built in: call "
                   "others in .map, with the package tokenizers",
                   part));
 }
 
-Status no_tokenizer(const std::string& what) {
+Status malformed_tokenizer(const std::string& what) {
   return corrupt(fmt::format("{}; is it a tokenizer.json that `tokenizers` saved?", what));
 }
 
@@ -37,64 +37,64 @@ std::string text_of(const json& value) { return value.is_string() ? value.get<st
 
 std::string type_of(const json& part) { return text_of(member(part, "type")); }
 
-bool says(const json& part, const char* name, bool otherwise) {
+bool bool_member(const json& part, const char* name, bool otherwise) {
   const json& value = member(part, name);
   return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
 Result<int32_t> id_of(const json& value) {
   if (!value.is_number_integer() || value < 0 || value > INT32_MAX)
-    return no_tokenizer("an id is no number of 31 bits");
+    return malformed_tokenizer("an id is no number of 31 bits");
   return value.get<int32_t>();
 }
 
 namespace {
 
 Status put(std::vector<int32_t>& ids, const json& pair) {
-  if (!pair.is_array() || pair.size() != 2) return no_tokenizer("its post_processor is malformed");
+  if (!pair.is_array() || pair.size() != 2) return malformed_tokenizer("its post_processor is malformed");
   FOREBAY_ASSIGN(const int32_t id, id_of(pair[1]));
   ids.push_back(id);
   return {};
 }
 
-Status read_template(const json& around, std::vector<int32_t>& before, std::vector<int32_t>& behind) {
+Status read_template(const json& processor, std::vector<int32_t>& prefix_ids, std::vector<int32_t>& suffix_ids) {
   bool after = false;
-  for (const json& piece : member(around, "single")) {
+  for (const json& piece : member(processor, "single")) {
     if (!member(piece, "Sequence").is_null()) {
-      if (after) return other_kind("gives each text twice");
+      if (after) return unsupported_tokenizer("gives each text twice");
       after = true;
       continue;
     }
     const std::string name = text_of(member(member(piece, "SpecialToken"), "id"));
-    const json& ids = member(member(member(around, "special_tokens"), name.c_str()), "ids");
-    if (!ids.is_array()) return no_tokenizer("its post_processor names a token that it does not have");
+    const json& ids = member(member(member(processor, "special_tokens"), name.c_str()), "ids");
+    if (!ids.is_array()) return malformed_tokenizer("its post_processor names a token that it does not have");
     for (const json& each : ids) {
       FOREBAY_ASSIGN(const int32_t id, id_of(each));
-      (after ? behind : before).push_back(id);
+      (after ? suffix_ids : prefix_ids).push_back(id);
     }
   }
-  return after ? Status() : other_kind("gives no text");
+  return after ? Status() : unsupported_tokenizer("gives no text");
 }
 
 }  // namespace
 
-Status read_around(const json& around, std::vector<int32_t>& before, std::vector<int32_t>& behind) {
-  const std::string type = type_of(around);
-  if (around.is_null() || type == "ByteLevel") return {};
-  if (type == "TemplateProcessing") return read_template(around, before, behind);
+Status read_special_ids(const json& processor, std::vector<int32_t>& prefix_ids, std::vector<int32_t>& suffix_ids) {
+  const std::string type = type_of(processor);
+  if (processor.is_null() || type == "ByteLevel") return {};
+  if (type == "TemplateProcessing") return read_template(processor, prefix_ids, suffix_ids);
   if (type == "RobertaProcessing" || type == "BertProcessing") {
-    FOREBAY_RETURN_IF_ERROR(put(before, member(around, "cls")));
-    return put(behind, member(around, "sep"));
+    FOREBAY_RETURN_IF_ERROR(put(prefix_ids, member(processor, "cls")));
+    return put(suffix_ids, member(processor, "sep"));
   }
-  if (type != "Sequence") return other_kind(fmt::format("ends with {}", type));
+  if (type != "Sequence") return unsupported_tokenizer(fmt::format("ends with {}", type));
   // A nested sequence is refused, because it could recurse as deep as the file says.
   bool any = false;
-  for (const json& each : member(around, "processors")) {
-    if (type_of(each) == "Sequence") return other_kind("ends with a Sequence in a Sequence");
-    const size_t were = before.size() + behind.size();
-    FOREBAY_RETURN_IF_ERROR(read_around(each, before, behind));
-    if (before.size() + behind.size() == were) continue;
-    if (any) return other_kind("puts ids around each text twice");
+  for (const json& each : member(processor, "processors")) {
+    if (type_of(each) == "Sequence") return unsupported_tokenizer("ends with a Sequence in a Sequence");
+    const size_t were = prefix_ids.size() + suffix_ids.size();
+    FOREBAY_RETURN_IF_ERROR(read_special_ids(each, prefix_ids, suffix_ids));
+    if (prefix_ids.size() + suffix_ids.size() == were) continue;
+    if (any) return unsupported_tokenizer("puts ids around each text twice");
     any = true;
   }
   return {};
@@ -104,7 +104,7 @@ namespace {
 
 class FileTree final : public JsonTree {
  public:
-  Json number(double, const std::string& written) override { return float_of(written); }
+  Json number(double, const std::string& written) override { return parse_float(written); }
 };
 
 /// The integer of the first digits, and the power of ten to multiply it by.
@@ -121,7 +121,7 @@ struct Decimal {
   }
 };
 
-Decimal decimal_of(std::string_view written) {
+Decimal parse_decimal(std::string_view written) {
   Decimal number;
   size_t at = written.starts_with('-') ? 1 : 0;
   const auto is_digit = [&] { return at < written.size() && written[at] >= '0' && written[at] <= '9'; };
@@ -158,8 +158,8 @@ double power_of_ten(int64_t exponent) {
 
 }  // namespace
 
-double float_of(std::string_view written) {
-  Decimal number = decimal_of(written);
+double parse_float(std::string_view written) {
+  Decimal number = parse_decimal(written);
   auto value = static_cast<double>(number.digits);
   constexpr int64_t kMost = 308;
   while (number.exponent < -kMost && value != 0) {

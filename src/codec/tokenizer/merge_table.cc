@@ -9,28 +9,28 @@ namespace forebay {
 
 namespace {
 
-using Rank = MergeTable::Merge;
+using Merge = MergeTable::Merge;
 constexpr size_t kShortWord = 64;
 
 // With few tokens, scanning all ranks for each merge costs less than a queue.
 void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
-  Rank ranks[kShortWord];
+  Merge merges[kShortWord];
   size_t count = tokens.size();
-  for (size_t i = 0; i + 1 < count; ++i) ranks[i] = table.find(tokens[i], tokens[i + 1]);
+  for (size_t i = 0; i + 1 < count; ++i) merges[i] = table.find(tokens[i], tokens[i + 1]);
   while (count > 1) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < count; ++i) {
-      if (ranks[i].rank < ranks[best].rank) best = i;
+      if (merges[i].rank < merges[best].rank) best = i;
     }
-    if (ranks[best].rank == MergeTable::kNever) break;
-    tokens[best] = ranks[best].made;
+    if (merges[best].rank == MergeTable::kNoMerge) break;
+    tokens[best] = merges[best].made;
     std::copy(tokens.begin() + static_cast<std::ptrdiff_t>(best) + 2,
               tokens.begin() + static_cast<std::ptrdiff_t>(count),
               tokens.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-    std::copy(ranks + best + 1, ranks + count - 1, ranks + best);
+    std::copy(merges + best + 1, merges + count - 1, merges + best);
     --count;
-    if (best + 1 < count) ranks[best] = table.find(tokens[best], tokens[best + 1]);
-    if (best > 0) ranks[best - 1] = table.find(tokens[best - 1], tokens[best]);
+    if (best + 1 < count) merges[best] = table.find(tokens[best], tokens[best + 1]);
+    if (best > 0) merges[best - 1] = table.find(tokens[best - 1], tokens[best]);
   }
   tokens.resize(count);
 }
@@ -40,7 +40,7 @@ class LongWord {
  public:
   LongWord(const MergeTable& table, const std::vector<int32_t>& tokens) : table_(table) {
     for (size_t i = 0; i < tokens.size(); ++i) links_.push_back({tokens[i], i == 0 ? 0 : i - 1, i + 1, true});
-    for (size_t i = 0; i + 1 < links_.size(); ++i) look(i);
+    for (size_t i = 0; i + 1 < links_.size(); ++i) queue_merge(i);
   }
 
   void merge() {
@@ -49,11 +49,11 @@ class LongWord {
       queue_.pop();
       // Skips entries of tokens that have since been merged.
       if (!links_[at].alive || links_[at].next >= links_.size()) continue;
-      const Rank now = table_.find(links_[at].token, links_[links_[at].next].token);
+      const Merge current = table_.find(links_[at].token, links_[links_[at].next].token);
       // Each merge adds at most two entries to the queue, so skipped entries do not exceed n log n
       // in total.
-      if (now.rank != rank || now.made != made || links_[at].next != right) continue;
-      join(at, made);
+      if (current.rank != rank || current.made != made || links_[at].next != right) continue;
+      apply_merge(at, made);
     }
   }
   void write(std::vector<int32_t>& tokens) const {
@@ -70,19 +70,19 @@ class LongWord {
   // Rank, position, its neighbour, merged token.
   using Entry = std::tuple<uint32_t, size_t, size_t, int32_t>;
 
-  void look(size_t at) {
-    const Rank rank = table_.find(links_[at].token, links_[links_[at].next].token);
-    if (rank.rank != MergeTable::kNever) queue_.emplace(rank.rank, at, links_[at].next, rank.made);
+  void queue_merge(size_t at) {
+    const Merge merge = table_.find(links_[at].token, links_[links_[at].next].token);
+    if (merge.rank != MergeTable::kNoMerge) queue_.emplace(merge.rank, at, links_[at].next, merge.made);
   }
-  void join(size_t at, int32_t made) {
+  void apply_merge(size_t at, int32_t made) {
     Link& left = links_[at];
     Link& right = links_[left.next];
     right.alive = false;
     left.token = made;
     left.next = right.next;
     if (left.next < links_.size()) links_[left.next].before = at;
-    if (left.next < links_.size()) look(at);
-    if (left.before != at) look(left.before);
+    if (left.next < links_.size()) queue_merge(at);
+    if (left.before != at) queue_merge(left.before);
   }
 
   const MergeTable& table_;

@@ -6,12 +6,13 @@
 
 namespace forebay {
 
-/// Maps pairs of tokens to the token they merge into and its rank. Immutable once filled.
+/// A hash table from pairs of tokens to the merged token and its rank. Immutable once filled; any
+/// thread may then use it.
 class MergeTable {
  public:
-  static constexpr uint32_t kNever = UINT32_MAX;
+  static constexpr uint32_t kNoMerge = UINT32_MAX;
   struct Merge {
-    uint32_t rank = kNever;
+    uint32_t rank = kNoMerge;
     int32_t made = 0;
   };
 

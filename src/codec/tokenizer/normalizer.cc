@@ -20,15 +20,16 @@ constexpr int kMostDepth = 16;
 constexpr size_t kMostReplacement = 64;
 
 struct RunPattern {
-  std::string what;
-  size_t least;
+  std::string character;
+  size_t min_count;
 };
 
 /// Parses " {2,}", " +" and the like: one character, and its minimum count.
 std::optional<RunPattern> run_pattern(const std::string& pattern) {
-  for (const auto& [end, least] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
-    const std::string what = pattern.ends_with(end) ? pattern.substr(0, pattern.size() - end.size()) : "";
-    if (what == " " || what == "\xe2\x96\x81") return RunPattern{what, least};
+  for (const auto& [quantifier, min_count] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
+    const std::string character =
+        pattern.ends_with(quantifier) ? pattern.substr(0, pattern.size() - quantifier.size()) : "";
+    if (character == " " || character == "\xe2\x96\x81") return RunPattern{character, min_count};
   }
   return {};
 }
@@ -41,7 +42,7 @@ Result<Normalizer> Normalizer::parse(const json& part) {
   return made;
 }
 
-Status Normalizer::apply(NormalText& text) const {
+Status Normalizer::apply(NormalizedText& text) const {
   constexpr size_t kShort = 4096;
   const size_t was = text.text.size(), most = std::max(kShort, was * kMostGrowth);
   for (const Step& step : steps_) {
@@ -55,57 +56,59 @@ Status Normalizer::apply(NormalText& text) const {
 }
 
 Status Normalizer::add(const json& part, int depth) {
-  using namespace normalize_step;
+  using namespace normalizer_steps;
   if (part.is_null()) return {};
   const std::string type = type_of(part);
   if (type == "Sequence") {
-    if (depth == kMostDepth) return other_kind("has normalizers in one another too deep");
+    if (depth == kMostDepth) return unsupported_tokenizer("has normalizers in one another too deep");
     for (const json& each : member(part, "normalizers")) FOREBAY_RETURN_IF_ERROR(add(each, depth + 1));
   } else if (type == "BertNormalizer") {
-    const bool lower = says(part, "lowercase", true);
-    const Bert what{says(part, "clean_text", true), says(part, "handle_chinese_chars", true),
-                    says(part, "strip_accents", lower), lower};
-    steps_.emplace_back([what](NormalText& text) { bert(text, what); });
+    const bool lower = bool_member(part, "lowercase", true);
+    const BertOptions options{bool_member(part, "clean_text", true), bool_member(part, "handle_chinese_chars", true),
+                              bool_member(part, "strip_accents", lower), lower};
+    steps_.emplace_back([options](NormalizedText& text) { normalize_bert(text, options); });
   } else if (type == "Lowercase") {
-    steps_.emplace_back([](NormalText& text) { lowercase(text); });
+    steps_.emplace_back([](NormalizedText& text) { lowercase(text); });
   } else if (type == "StripAccents") {
-    steps_.emplace_back([](NormalText& text) { strip_accents(text); });
+    steps_.emplace_back([](NormalizedText& text) { strip_accents(text); });
   } else if (type == "Strip") {
-    const bool left = says(part, "strip_left", true), right = says(part, "strip_right", true);
-    steps_.emplace_back([=](NormalText& text) { strip(text, left, right); });
+    const bool left = bool_member(part, "strip_left", true), right = bool_member(part, "strip_right", true);
+    steps_.emplace_back([=](NormalizedText& text) { strip(text, left, right); });
   } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     const bool compatible = type[2] == 'K', composed = type.back() == 'C';
-    steps_.emplace_back([=](NormalText& text) { unicode_form(text, compatible, composed); });
+    steps_.emplace_back([=](NormalizedText& text) { normalize_unicode(text, compatible, composed); });
   } else if (type == "Nmt") {
-    steps_.emplace_back([](NormalText& text) { nmt(text); });
+    steps_.emplace_back([](NormalizedText& text) { normalize_nmt(text); });
   } else if (type == "Precompiled") {
     FOREBAY_ASSIGN(Charsmap map, Charsmap::parse(text_of(member(part, "precompiled_charsmap"))));
     steps_.emplace_back(
-        [map = std::make_shared<const Charsmap>(std::move(map))](NormalText& text) { precompiled(text, *map); });
+        [map = std::make_shared<const Charsmap>(std::move(map))](NormalizedText& text) { apply_charsmap(text, *map); });
   } else if (type == "Prepend") {
-    const std::string what = text_of(member(part, "prepend"));
-    if (what.size() > kMostReplacement) return other_kind("prepends a long text");
-    steps_.emplace_back([what](NormalText& text) { prepend(text, what); });
+    const std::string prefix = text_of(member(part, "prepend"));
+    if (prefix.size() > kMostReplacement) return unsupported_tokenizer("prepends a long text");
+    steps_.emplace_back([prefix](NormalizedText& text) { prepend(text, prefix); });
   } else if (type == "Replace") {
     return add_replace(part);
   } else {
-    return other_kind(fmt::format("has the normalizer '{}'", type));
+    return unsupported_tokenizer(fmt::format("has the normalizer '{}'", type));
   }
   return {};
 }
 
 Status Normalizer::add_replace(const json& part) {
-  const std::string by = text_of(member(part, "content"));
+  const std::string replacement = text_of(member(part, "content"));
   const json& pattern = member(part, "pattern");
-  if (by.size() > kMostReplacement) return other_kind("replaces by a long text");
-  if (const std::string what = text_of(member(pattern, "String")); !what.empty()) {
-    steps_.emplace_back([=](NormalText& text) { normalize_step::replace(text, what, by); });
+  if (replacement.size() > kMostReplacement) return unsupported_tokenizer("replaces by a long text");
+  if (const std::string searched = text_of(member(pattern, "String")); !searched.empty()) {
+    steps_.emplace_back([=](NormalizedText& text) { normalizer_steps::replace(text, searched, replacement); });
     return {};
   }
   const std::string expression = text_of(member(pattern, "Regex"));
   const std::optional<RunPattern> run = run_pattern(expression);
-  if (!run) return other_kind(fmt::format("replaces the pattern '{}'", expression));
-  steps_.emplace_back([run, by](NormalText& text) { normalize_step::replace_runs(text, run->what, run->least, by); });
+  if (!run) return unsupported_tokenizer(fmt::format("replaces the pattern '{}'", expression));
+  steps_.emplace_back([run, replacement](NormalizedText& text) {
+    normalizer_steps::replace_runs(text, run->character, run->min_count, replacement);
+  });
   return {};
 }
 

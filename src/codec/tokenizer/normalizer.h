@@ -11,12 +11,12 @@
 
 namespace forebay {
 
-/// A text during normalization.
-struct NormalText {
+/// A text during normalization and pre-tokenization, as NormalizedString in `tokenizers`.
+struct NormalizedText {
   std::string text;
   /// Number of leading bytes that came from the first character of the whole input. 0 for a later
   /// part of the text.
-  size_t first_bytes = 0;
+  size_t first_char_bytes = 0;
 };
 
 /// A tokenizer's normalizer: BertNormalizer, Lowercase, StripAccents, Strip, NFC, NFD, NFKC, NFKD,
@@ -29,12 +29,12 @@ class Normalizer {
 
   /// `text` is UTF-8, before and after. Unsupported if it becomes more than kMostGrowth times as
   /// long.
-  Status apply(NormalText& text) const;
+  Status apply(NormalizedText& text) const;
   bool empty() const { return steps_.empty(); }
   static constexpr size_t kMostGrowth = 16;
 
  private:
-  using Step = std::function<void(NormalText&)>;
+  using Step = std::function<void(NormalizedText&)>;
   Status add(const nlohmann::json& part, int depth);
   Status add_replace(const nlohmann::json& part);
   std::vector<Step> steps_;

@@ -6,7 +6,7 @@
 #include "codec/tokenizer/unicode_class.h"
 #include "codec/tokenizer/unicode_text.h"
 
-namespace forebay::normalize_step {
+namespace forebay::normalizer_steps {
 
 namespace {
 
@@ -17,30 +17,29 @@ bool is_ascii(std::string_view text) {
 /// Builds a new text character by character. Each comes from a position in the old text.
 class Rewrite {
  public:
-  explicit Rewrite(NormalText& text) : text_(text) { made_.text.reserve(text.text.size()); }
+  explicit Rewrite(NormalizedText& text) : text_(text) { made_.text.reserve(text.text.size()); }
   /// `from` is the start of the character that this one comes from.
   void put(uint32_t code, size_t from) {
     append_utf8(code, made_.text);
-    came(from);
+    extend_first_char(from);
   }
   void put(std::string_view several, size_t from) {
     made_.text += several;
-    came(from);
+    extend_first_char(from);
   }
   void done() { text_ = std::move(made_); }
 
  private:
-  void came(size_t from) {
-    // The result of the first character is at the beginning, so its last piece determines its
-    // length.
-    if (from < text_.first_bytes) made_.first_bytes = made_.text.size();
+  void extend_first_char(size_t from) {
+    // The output of the first character begins the text, so it ends where its last piece does.
+    if (from < text_.first_char_bytes) made_.first_char_bytes = made_.text.size();
   }
-  NormalText& text_;
-  NormalText made_;
+  NormalizedText& text_;
+  NormalizedText made_;
 };
 
 template <typename Each>
-void each_char(const NormalText& text, Each each) {
+void for_each_char(const NormalizedText& text, Each each) {
   for (size_t at = 0; at < text.text.size();) {
     const Utf8Char next = char_at(text.text, at);
     each(next.code, at);
@@ -48,54 +47,54 @@ void each_char(const NormalText& text, Each each) {
   }
 }
 
-uint32_t cleaned(uint32_t code) { return unicode::is_space(code) ? ' ' : code; }
+uint32_t space_as_blank(uint32_t code) { return unicode::is_space(code) ? ' ' : code; }
 
 /// Applies all of BertNormalizer to ASCII text, in place.
-void bert_ascii(NormalText& text, const Bert& what) {
+void normalize_bert_ascii(NormalizedText& text, const BertOptions& options) {
   size_t kept = 0, first = 0;
   for (size_t at = 0; at < text.text.size(); ++at) {
     char c = text.text[at];
-    if (what.clean) {
+    if (options.clean_text) {
       if (unicode::is_cleaned(static_cast<uint8_t>(c))) continue;
-      c = static_cast<char>(cleaned(static_cast<uint8_t>(c)));
+      c = static_cast<char>(space_as_blank(static_cast<uint8_t>(c)));
     }
-    if (what.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    if (options.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
     text.text[kept++] = c;
-    if (at < text.first_bytes) first = kept;
+    if (at < text.first_char_bytes) first = kept;
   }
   text.text.resize(kept);
-  text.first_bytes = first;
+  text.first_char_bytes = first;
 }
 
 }  // namespace
 
-void bert(NormalText& text, const Bert& what) {
-  if (is_ascii(text.text)) return bert_ascii(text, what);
-  if (what.clean || what.chinese) {
+void normalize_bert(NormalizedText& text, const BertOptions& options) {
+  if (is_ascii(text.text)) return normalize_bert_ascii(text, options);
+  if (options.clean_text || options.handle_chinese_chars) {
     Rewrite made(text);
-    each_char(text, [&](uint32_t code, size_t at) {
-      if (what.clean && unicode::is_cleaned(code)) return;
-      const bool apart = what.chinese && unicode::is_chinese(code);
+    for_each_char(text, [&](uint32_t code, size_t at) {
+      if (options.clean_text && unicode::is_cleaned(code)) return;
+      const bool apart = options.handle_chinese_chars && unicode::is_chinese(code);
       if (apart) made.put(' ', at);
-      made.put(what.clean ? cleaned(code) : code, at);
+      made.put(options.clean_text ? space_as_blank(code) : code, at);
       if (apart) made.put(' ', at);
     });
     made.done();
   }
-  if (what.accents) {
-    unicode_form(text, false, false);
+  if (options.strip_accents) {
+    normalize_unicode(text, false, false);
     Rewrite made(text);
-    each_char(text, [&](uint32_t code, size_t at) {
+    for_each_char(text, [&](uint32_t code, size_t at) {
       if (!unicode::is_nonspacing(code)) made.put(code, at);
     });
     made.done();
   }
-  if (what.lowercase) lowercase(text);
+  if (options.lowercase) lowercase(text);
 }
 
-void lowercase(NormalText& text) {
+void lowercase(NormalizedText& text) {
   Rewrite made(text);
-  each_char(text, [&](uint32_t code, size_t at) {
+  for_each_char(text, [&](uint32_t code, size_t at) {
     const unicode::Lower lower = unicode::lower(code);
     made.put(lower.first, at);
     if (lower.second != 0) made.put(lower.second, at);
@@ -103,18 +102,18 @@ void lowercase(NormalText& text) {
   made.done();
 }
 
-void strip_accents(NormalText& text) {
+void strip_accents(NormalizedText& text) {
   if (is_ascii(text.text)) return;
   Rewrite made(text);
-  each_char(text, [&](uint32_t code, size_t at) {
+  for_each_char(text, [&](uint32_t code, size_t at) {
     if (!unicode::is_combining(code)) made.put(code, at);
   });
   made.done();
 }
 
-void strip(NormalText& text, bool left, bool right) {
+void strip(NormalizedText& text, bool left, bool right) {
   size_t begin = text.text.size(), end = 0;
-  each_char(text, [&](uint32_t code, size_t at) {
+  for_each_char(text, [&](uint32_t code, size_t at) {
     if (unicode::is_space(code)) return;
     begin = std::min(begin, at);
     end = at + char_at(text.text, at).length;
@@ -123,35 +122,35 @@ void strip(NormalText& text, bool left, bool right) {
   if (!right) end = text.text.size();
   end = std::max(begin, end);
   text.text = text.text.substr(begin, end - begin);
-  text.first_bytes = std::min(text.first_bytes - std::min(begin, text.first_bytes), text.text.size());
+  text.first_char_bytes = std::min(text.first_char_bytes - std::min(begin, text.first_char_bytes), text.text.size());
 }
 
-void unicode_form(NormalText& text, bool compatible, bool composed) {
+void normalize_unicode(NormalizedText& text, bool compatible, bool composed) {
   if (is_ascii(text.text)) return;
   std::vector<uint32_t> codes;
   codes.reserve(text.text.size());
   size_t first_codes = 0;  // marks that move across the end of the first character are not tracked
-  each_char(text, [&](uint32_t code, size_t at) {
+  for_each_char(text, [&](uint32_t code, size_t at) {
     unicode::decompose(code, compatible, codes);
-    if (at < text.first_bytes) first_codes = codes.size();
+    if (at < text.first_char_bytes) first_codes = codes.size();
   });
   unicode::order_marks(codes);
   if (composed) {
     unicode::compose(codes);
     first_codes = std::min<size_t>(first_codes, 1);
   }
-  NormalText made;
+  NormalizedText made;
   made.text.reserve(text.text.size());
   for (size_t i = 0; i < codes.size(); ++i) {
     append_utf8(codes[i], made.text);
-    if (i < first_codes) made.first_bytes = made.text.size();
+    if (i < first_codes) made.first_char_bytes = made.text.size();
   }
   text = std::move(made);
 }
 
-void nmt(NormalText& text) {
+void normalize_nmt(NormalizedText& text) {
   Rewrite made(text);
-  each_char(text, [&](uint32_t code, size_t at) {
+  for_each_char(text, [&](uint32_t code, size_t at) {
     const bool dropped = (code >= 0x1 && code <= 0x8) || code == 0xb || (code >= 0xe && code <= 0x1f) || code == 0x7f ||
                          code == 0x8f || code == 0x9f;
     if (dropped) return;
@@ -170,10 +169,10 @@ namespace {
 /// counts as that of the first one.
 class TableRewrite {
  public:
-  explicit TableRewrite(NormalText& text) : text_(text), made_(text) {}
+  explicit TableRewrite(NormalizedText& text) : text_(text), made_(text) {}
 
   void put(std::string_view old_part, std::string_view new_part) {
-    if (at_ >= text_.first_bytes) return made_.put(new_part, at_);
+    if (at_ >= text_.first_char_bytes) return made_.put(new_part, at_);
     if (new_part.empty() && empty_) return;
     size_t old_left = count(old_part);
     for (size_t i = 0; i < new_part.size(); i += char_at(new_part, i).length) {
@@ -196,16 +195,16 @@ class TableRewrite {
   }
   void step() { at_ += at_ < text_.text.size() ? char_at(text_.text, at_).length : 0; }
 
-  NormalText& text_;
+  NormalizedText& text_;
   Rewrite made_;
-  /// In the old text: the next character with a result, and the last one.
-  size_t at_ = 0, last_ = 0;
+  size_t at_ = 0;    ///< in the old text: the next character that an output is assigned to
+  size_t last_ = 0;  ///< in the old text: the character that the last output was assigned to
   bool empty_ = true;
 };
 
 }  // namespace
 
-void precompiled(NormalText& text, const Charsmap& map) {
+void apply_charsmap(NormalizedText& text, const Charsmap& map) {
   // The package looks up a short grapheme as a whole, and applies the entry of its beginning to all
   // of it.
   constexpr size_t kShort = 6;
@@ -230,17 +229,17 @@ void precompiled(NormalText& text, const Charsmap& map) {
   made.done();
 }
 
-void prepend(NormalText& text, const std::string& what) {
+void prepend(NormalizedText& text, const std::string& prefix) {
   if (text.text.empty()) return;
-  text.text.insert(0, what);
-  if (text.first_bytes > 0) text.first_bytes += what.size();
+  text.text.insert(0, prefix);
+  if (text.first_char_bytes > 0) text.first_char_bytes += prefix.size();
 }
 
 namespace {
 
 /// `match(at)` returns the end of the match at `at`, or `at` if there is none.
 template <typename Match>
-void replace_matches(NormalText& text, const std::string& by, Match match) {
+void replace_matches(NormalizedText& text, const std::string& replacement, Match match) {
   Rewrite made(text);
   for (size_t at = 0; at < text.text.size();) {
     const size_t end = match(at);
@@ -248,7 +247,7 @@ void replace_matches(NormalText& text, const std::string& by, Match match) {
       // The inserted text counts as the result of the last removed character.
       size_t last = end - 1;
       while (last > at && (static_cast<uint8_t>(text.text[last]) & 0xc0) == 0x80) --last;
-      if (!by.empty()) made.put(by, last);
+      if (!replacement.empty()) made.put(replacement, last);
       at = end;
     } else {
       const std::string_view one = std::string_view(text.text).substr(at, char_at(text.text, at).length);
@@ -261,18 +260,19 @@ void replace_matches(NormalText& text, const std::string& by, Match match) {
 
 }  // namespace
 
-void replace(NormalText& text, const std::string& what, const std::string& by) {
-  if (text.text.find(what) == std::string::npos) return;
-  replace_matches(text, by,
-                  [&](size_t at) { return text.text.compare(at, what.size(), what) == 0 ? at + what.size() : at; });
-}
-
-void replace_runs(NormalText& text, const std::string& what, size_t least, const std::string& by) {
-  replace_matches(text, by, [&](size_t at) {
-    size_t end = at, count = 0;
-    for (; text.text.compare(end, what.size(), what) == 0; ++count) end += what.size();
-    return count >= least ? end : at;
+void replace(NormalizedText& text, const std::string& pattern, const std::string& replacement) {
+  if (text.text.find(pattern) == std::string::npos) return;
+  replace_matches(text, replacement, [&](size_t at) {
+    return text.text.compare(at, pattern.size(), pattern) == 0 ? at + pattern.size() : at;
   });
 }
 
-}  // namespace forebay::normalize_step
+void replace_runs(NormalizedText& text, const std::string& pattern, size_t min_count, const std::string& replacement) {
+  replace_matches(text, replacement, [&](size_t at) {
+    size_t end = at, count = 0;
+    for (; text.text.compare(end, pattern.size(), pattern) == 0; ++count) end += pattern.size();
+    return count >= min_count ? end : at;
+  });
+}
+
+}  // namespace forebay::normalizer_steps

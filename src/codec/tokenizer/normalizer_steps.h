@@ -5,24 +5,31 @@
 #include "codec/tokenizer/charsmap.h"
 #include "codec/tokenizer/normalizer.h"
 
-/// The single normalization steps. All texts are UTF-8. `first_bytes` is updated as the alignments
-/// of `tokenizers` are.
-namespace forebay::normalize_step {
+/// The steps of a Normalizer. Each changes a UTF-8 text in place, as the step of that name in
+/// `tokenizers` does, and updates `first_char_bytes` as that package updates its alignments.
+/// Functions without state; any thread may call them.
+namespace forebay::normalizer_steps {
 
-/// The options of BertNormalizer.
-struct Bert {
-  bool clean = true, chinese = true, accents = true, lowercase = true;
+/// The options of BertNormalizer, with the names of the file.
+struct BertOptions {
+  bool clean_text = true, handle_chinese_chars = true, strip_accents = true, lowercase = true;
 };
-void bert(NormalText& text, const Bert& what);
-void lowercase(NormalText& text);
-void strip_accents(NormalText& text);
-void strip(NormalText& text, bool left, bool right);
-void unicode_form(NormalText& text, bool compatible, bool composed);
-void nmt(NormalText& text);
-void precompiled(NormalText& text, const Charsmap& map);
-void prepend(NormalText& text, const std::string& what);
-void replace(NormalText& text, const std::string& what, const std::string& by);
-/// Replaces each run of at least `least` times `what` by `by`.
-void replace_runs(NormalText& text, const std::string& what, size_t least, const std::string& by);
+void normalize_bert(NormalizedText& text, const BertOptions& options);
+void lowercase(NormalizedText& text);
+void strip_accents(NormalizedText& text);
+/// Removes blanks from the ends of the text.
+void strip(NormalizedText& text, bool left, bool right);
+/// Converts to a Unicode normalization form: NFKC and NFKD are compatible, NFC and NFKC composed.
+void normalize_unicode(NormalizedText& text, bool compatible, bool composed);
+/// Removes control characters and replaces unusual blanks, as SentencePiece's NMT rules do.
+void normalize_nmt(NormalizedText& text);
+/// Replaces characters by a SentencePiece table ("Precompiled").
+void apply_charsmap(NormalizedText& text, const Charsmap& map);
+/// Inserts `prefix` before a text that is not empty.
+void prepend(NormalizedText& text, const std::string& prefix);
+/// Replaces each occurrence of `pattern`.
+void replace(NormalizedText& text, const std::string& pattern, const std::string& replacement);
+/// Replaces each run of at least `min_count` consecutive occurrences of `pattern`.
+void replace_runs(NormalizedText& text, const std::string& pattern, size_t min_count, const std::string& replacement);
 
-}  // namespace forebay::normalize_step
+}  // namespace forebay::normalizer_steps

@@ -6,14 +6,15 @@
 
 namespace forebay {
 
-/// Maps words to ids. Immutable; any thread may use it.
+/// The `model` of a tokenizer that works on characters: maps a word to ids. Immutable; any thread
+/// may use it.
 class PieceModel {
  public:
   virtual ~PieceModel() = default;
   /// Appends the ids of `word`, which is UTF-8 and not empty.
   virtual void encode(std::string_view word, std::vector<int32_t>& ids) const = 0;
   /// Memory that encode() takes per byte of the longest word.
-  virtual uint64_t working_bytes_a_byte() const = 0;
+  virtual uint64_t working_bytes_per_byte() const = 0;
 };
 
 }  // namespace forebay

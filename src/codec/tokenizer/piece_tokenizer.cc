@@ -14,24 +14,24 @@ namespace forebay {
 
 Status PieceTokenizer::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
   Status problem;
-  raw_.split(
+  raw_added_.split(
       text,
       [&](size_t begin, size_t end) {
-        if (problem.ok()) problem = encode_between(text.substr(begin, end - begin), begin == 0, ids);
+        if (problem.ok()) problem = encode_segment(text.substr(begin, end - begin), begin == 0, ids);
       },
       [&](int32_t id) { ids.push_back(id); });
   return problem;
 }
 
-Status PieceTokenizer::encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const {
-  NormalText normal{std::string(text), begins ? char_at(text, 0).length : 0};
+Status PieceTokenizer::encode_segment(std::string_view text, bool begins, std::vector<int32_t>& ids) const {
+  NormalizedText normal{std::string(text), begins ? char_at(text, 0).length : 0};
   FOREBAY_RETURN_IF_ERROR(normalizer_.apply(normal));
-  normalized_.split(
+  normalized_added_.split(
       normal.text,
       [&](size_t begin, size_t end) {
         // How much of this part came from the input's first character; 0 if the part is after it.
-        const size_t first = std::clamp(normal.first_bytes, begin, end) - begin;
-        for (const NormalText& word : words_.cut({normal.text.substr(begin, end - begin), first}))
+        const size_t first = std::clamp(normal.first_char_bytes, begin, end) - begin;
+        for (const NormalizedText& word : pre_tokenizer_.split({normal.text.substr(begin, end - begin), first}))
           model_->encode(word.text, ids);
       },
       [&](int32_t id) { ids.push_back(id); });
@@ -42,7 +42,7 @@ uint64_t PieceTokenizer::working_bytes(uint64_t text_bytes) const {
   // The text as given and normalized, its codes, and its words. Most texts keep about the same
   // length in all forms.
   constexpr uint64_t kCopies = 8;
-  return text_bytes * (kCopies + model_->working_bytes_a_byte());
+  return text_bytes * (kCopies + model_->working_bytes_per_byte());
 }
 
 Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json& file, const std::string& kind) {
@@ -53,17 +53,17 @@ Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann
                                : kind == "BPE"     ? BpeModel::read(model)
                                                    : UnigramModel::read(model));
   FOREBAY_ASSIGN(made->normalizer_, Normalizer::parse(member(file, "normalizer")));
-  FOREBAY_ASSIGN(made->words_, WordCutter::parse(member(file, "pre_tokenizer")));
+  FOREBAY_ASSIGN(made->pre_tokenizer_, PreTokenizer::parse(member(file, "pre_tokenizer")));
   FOREBAY_ASSIGN(std::vector<AddedToken> added, read_added_tokens(member(file, "added_tokens")));
   for (AddedToken& token : added) {
     if (token.normalized) {
-      NormalText text{token.text};
+      NormalizedText text{token.text};
       FOREBAY_RETURN_IF_ERROR(made->normalizer_.apply(text));
       token.text = std::move(text.text);
     }
-    (token.normalized ? made->normalized_ : made->raw_).add(std::move(token));
+    (token.normalized ? made->normalized_added_ : made->raw_added_).add(std::move(token));
   }
-  FOREBAY_RETURN_IF_ERROR(read_around(member(file, "post_processor"), made->before_, made->behind_));
+  FOREBAY_RETURN_IF_ERROR(read_special_ids(member(file, "post_processor"), made->prefix_ids_, made->suffix_ids_));
   return std::shared_ptr<const TextTokenizer>(std::move(made));
 }
 

@@ -6,14 +6,14 @@
 #include "codec/tokenizer/added_tokens.h"
 #include "codec/tokenizer/normalizer.h"
 #include "codec/tokenizer/piece_model.h"
+#include "codec/tokenizer/pre_tokenizer.h"
 #include "codec/tokenizer/text_tokenizer.h"
-#include "codec/tokenizer/word_cutter.h"
 
 namespace forebay {
 
 /// A tokenizer of the WordPiece, Unigram or character-level BPE kind (BERT; T5, XLNet, XLM-R, Llama
-/// 2, models of SentencePiece). It applies added tokens, normalizer, word cutter and model in this
-/// order.
+/// 2, models of SentencePiece). It applies added tokens, normalizer, pre-tokenizer and model in
+/// this order.
 class PieceTokenizer final : public TextTokenizer {
  public:
   uint64_t working_bytes(uint64_t text_bytes) const override;
@@ -24,11 +24,11 @@ class PieceTokenizer final : public TextTokenizer {
  private:
   friend Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json&, const std::string&);
   PieceTokenizer() = default;
-  Status encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
+  Status encode_segment(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
 
-  AddedTokens raw_, normalized_;  ///< matched before and after normalization
+  AddedTokens raw_added_, normalized_added_;  ///< matched before and after normalization
   Normalizer normalizer_;
-  WordCutter words_;
+  PreTokenizer pre_tokenizer_;
   std::unique_ptr<PieceModel> model_;
 };
 

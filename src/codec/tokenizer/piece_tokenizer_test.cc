@@ -14,7 +14,7 @@ Result<std::shared_ptr<const TextTokenizer>> read(const json& from) {
   return TextTokenizer::parse({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-Ids ids_of(const json& from, std::string_view text, TextTokenizer::Encoding how = {}) {
+Ids ids_of(const json& from, std::string_view text, TextTokenizer::EncodeOptions how = {}) {
   const auto tokenizer = read(from);
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().to_string();
   Ids ids;
@@ -24,7 +24,7 @@ Ids ids_of(const json& from, std::string_view text, TextTokenizer::Encoding how 
   return ids;
 }
 
-json bert() {
+json normalize_bert() {
   return {
       {"added_tokens",
        json::array({{{"id", 4}, {"content", "[MASK]"}, {"normalized", false}, {"lstrip", true}, {"rstrip", true}}})},
@@ -52,15 +52,15 @@ json unigram() {
 }
 
 TEST(WordPiece, takes_the_longest_piece_each_time_and_gives_up_a_word_as_a_whole) {
-  EXPECT_EQ(ids_of(bert(), "abcd"), (Ids{2, 11, 13}));
-  EXPECT_EQ(ids_of(bert(),
+  EXPECT_EQ(ids_of(normalize_bert(), "abcd"), (Ids{2, 11, 13}));
+  EXPECT_EQ(ids_of(normalize_bert(),
                    "\xc3\x81"
                    "Bc!a"),
             (Ids{2, 11, 12, 15, 10}));
-  EXPECT_EQ(ids_of(bert(), "abx ab"), (Ids{2, 1, 11}));
-  EXPECT_EQ(ids_of(bert(), "accccc accccccc"), (Ids{2, 10, 12, 12, 12, 12, 12, 1}));
-  EXPECT_EQ(ids_of(bert(), " a [MASK] a", {.special = false}), (Ids{10, 4, 10}));
-  EXPECT_EQ(ids_of(bert(), "a a a", {.most = 2}), (Ids{2, 10}));
+  EXPECT_EQ(ids_of(normalize_bert(), "abx ab"), (Ids{2, 1, 11}));
+  EXPECT_EQ(ids_of(normalize_bert(), "accccc accccccc"), (Ids{2, 10, 12, 12, 12, 12, 12, 1}));
+  EXPECT_EQ(ids_of(normalize_bert(), " a [MASK] a", {.special = false}), (Ids{10, 4, 10}));
+  EXPECT_EQ(ids_of(normalize_bert(), "a a a", {.most = 2}), (Ids{2, 10}));
 }
 
 TEST(Unigram, takes_the_pieces_of_the_greatest_sum) {
@@ -128,7 +128,7 @@ TEST(PieceTokenizer, a_text_that_grows_beyond_measure_is_refused) {
 }
 
 TEST(PieceTokenizer, files_cut_anywhere_and_parts_of_any_type_are_an_answer) {
-  for (const json& good : {bert(), unigram()}) {
+  for (const json& good : {normalize_bert(), unigram()}) {
     const std::string text = good.dump();
     for (size_t length = 0; length < text.size(); length += 3)
       EXPECT_FALSE(TextTokenizer::parse({reinterpret_cast<const uint8_t*>(text.data()), length}).ok());

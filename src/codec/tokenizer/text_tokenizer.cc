@@ -24,7 +24,7 @@ std::string model_of(const nlohmann::json& file) {
 }
 
 /// True if a pre-tokenizer replaces characters by bytes.
-bool cuts_bytes(const nlohmann::json& part) {
+bool has_byte_level(const nlohmann::json& part) {
   using namespace tokenizer_file;
   if (type_of(part) == "ByteLevel") return true;
   const nlohmann::json& parts = member(part, "pretokenizers");
@@ -34,17 +34,17 @@ bool cuts_bytes(const nlohmann::json& part) {
 
 }  // namespace
 
-Status TextTokenizer::encode(std::string_view text, const Encoding& how, std::vector<int32_t>& ids) const {
-  if (how.special) ids.insert(ids.end(), before_.begin(), before_.end());
+Status TextTokenizer::encode(std::string_view text, const EncodeOptions& options, std::vector<int32_t>& ids) const {
+  if (options.special) ids.insert(ids.end(), prefix_ids_.begin(), prefix_ids_.end());
   const size_t begin = ids.size();
   if (Status problem = encode_text(text, ids); !problem.ok()) {
     // Restores the old contents, because the caller may replace the sample.
-    ids.resize(begin - (how.special ? before_.size() : 0));
+    ids.resize(begin - (options.special ? prefix_ids_.size() : 0));
     return problem;
   }
-  const size_t most = how.most - (how.special ? special_ids() : 0);
+  const size_t most = options.most - (options.special ? special_id_count() : 0);
   if (ids.size() - begin > most) ids.resize(begin + most);
-  if (how.special) ids.insert(ids.end(), behind_.begin(), behind_.end());
+  if (options.special) ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
   return {};
 }
 
@@ -53,15 +53,15 @@ Result<std::shared_ptr<const TextTokenizer>> TextTokenizer::parse(std::span<cons
   const nlohmann::json file = parse_file(text);
   if (!file.is_object()) {
     if (sniff(text, text.size()).kind != FileKind::kJson) return wrong_file("a tokenizer.json", text, text.size());
-    return no_tokenizer(file.is_discarded() ? "it is no JSON" : "it is no JSON object");
+    return malformed_tokenizer(file.is_discarded() ? "it is no JSON" : "it is no JSON object");
   }
   // `truncation` and `padding` are ignored, because they are settings of the last program that
   // saved the file. Here `max_length` and `.pad` decide.
   const std::string model = model_of(file);
-  if (model == "BPE" && cuts_bytes(member(file, "pre_tokenizer"))) return read_bpe_tokenizer(file);
+  if (model == "BPE" && has_byte_level(member(file, "pre_tokenizer"))) return read_bpe_tokenizer(file);
   if (model == "WordPiece" || model == "Unigram" || model == "BPE") return read_piece_tokenizer(file, model);
-  return member(file, "model").is_object() ? other_kind(fmt::format("is a {} model", model))
-                                           : no_tokenizer("it has no model");
+  return member(file, "model").is_object() ? unsupported_tokenizer(fmt::format("is a {} model", model))
+                                           : malformed_tokenizer("it has no model");
 }
 
 }  // namespace forebay

@@ -25,18 +25,18 @@ class TextTokenizer {
   /// are not built in.
   static Result<std::shared_ptr<const TextTokenizer>> parse(std::span<const uint8_t> json);
 
-  struct Encoding {
+  struct EncodeOptions {
     bool special = true;  ///< adds the ids that the tokenizer puts around each text
-    /// Limit of the ids of a text, including special ids; at least special_ids(). A longer text is
-    /// truncated before its closing special ids.
+    /// Limit of the ids of a text, including special ids; at least special_id_count(). A longer
+    /// text is truncated before its closing special ids.
     size_t most = SIZE_MAX;
   };
 
   virtual ~TextTokenizer() = default;
   /// Appends the ids. `text` is UTF-8. Unsupported for a text that grows too long during
   /// normalization.
-  Status encode(std::string_view text, const Encoding& how, std::vector<int32_t>& ids) const;
-  size_t special_ids() const { return before_.size() + behind_.size(); }
+  Status encode(std::string_view text, const EncodeOptions& options, std::vector<int32_t>& ids) const;
+  size_t special_id_count() const { return prefix_ids_.size() + suffix_ids_.size(); }
   /// Memory that encode() takes for a text of this size, without the ids.
   virtual uint64_t working_bytes(uint64_t text_bytes) const = 0;
 
@@ -44,7 +44,7 @@ class TextTokenizer {
   /// Appends the ids of the text, without special ids.
   virtual Status encode_text(std::string_view text, std::vector<int32_t>& ids) const = 0;
 
-  std::vector<int32_t> before_, behind_;
+  std::vector<int32_t> prefix_ids_, suffix_ids_;
 };
 
 }  // namespace forebay

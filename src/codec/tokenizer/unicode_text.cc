@@ -208,7 +208,8 @@ void compose(std::vector<uint32_t>& codes) {
   int last = -1;  // class of the last mark kept after the base; -1 if none
   for (const uint32_t code : codes) {
     const int of = entry(code).mark_class;
-    // Not blocked (Unicode, definition D115): no mark in between has this class or a higher one.
+    // A mark is not blocked (Unicode, definition D115) if no mark in between has this class or a
+    // higher one.
     if (base != SIZE_MAX && last < of) {
       if (const uint32_t both = pair_of(codes[base], code)) {
         codes[base] = both;

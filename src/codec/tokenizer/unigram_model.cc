@@ -19,25 +19,26 @@ Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& mod
   using namespace tokenizer_file;
   auto made = std::make_unique<UnigramModel>();
   const auto& vocabulary = member(model, "vocab");
-  if (!vocabulary.is_array()) return no_tokenizer("its model has no vocab");
+  if (!vocabulary.is_array()) return malformed_tokenizer("its model has no vocab");
   double least = std::numeric_limits<double>::infinity();
   size_t bytes = 0;
   for (const auto& entry : vocabulary) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
-      return no_tokenizer("its vocab has an entry that is no text with a score");
+      return malformed_tokenizer("its vocab has an entry that is no text with a score");
     const std::string text = entry[0].get<std::string>();
-    if (bytes += text.size(); bytes > ByteTrie::kMostBytes) return other_kind("has a vocab of more than 64 MiB");
+    if (bytes += text.size(); bytes > ByteTrie::kMostBytes)
+      return unsupported_tokenizer("has a vocab of more than 64 MiB");
     if (!text.empty()) made->pieces_.add(text, static_cast<int32_t>(made->scores_.size()));
     made->scores_.push_back(entry[1].get<double>());
     least = std::min(least, made->scores_.back());
   }
   const auto& unknown = member(model, "unk_id");
-  if (unknown.is_null()) return other_kind("has no unk_id");
+  if (unknown.is_null()) return unsupported_tokenizer("has no unk_id");
   FOREBAY_ASSIGN(made->unknown_, id_of(unknown));
   if (static_cast<size_t>(made->unknown_) >= made->scores_.size())
-    return no_tokenizer("its unk_id is not in its vocab");
+    return malformed_tokenizer("its unk_id is not in its vocab");
   made->unknown_score_ = least - kUnknownPenalty;
-  if (says(model, "byte_fallback", false)) {
+  if (bool_member(model, "byte_fallback", false)) {
     for (int byte = 0; byte < 256; ++byte)
       made->byte_ids_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
   }
@@ -57,7 +58,7 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
 std::vector<UnigramModel::PathEnd> UnigramModel::best_paths(std::string_view word) const {
   std::vector<PathEnd> best(word.size() + 1);
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
-    // Of equal sums the first one found wins, as in the package.
+    // If sums are equal, the first one found wins, as in the package.
     if (best[end].begin == UINT32_MAX || score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
   };
   for (size_t at = 0; at < word.size();) {
@@ -67,7 +68,7 @@ std::vector<UnigramModel::PathEnd> UnigramModel::best_paths(std::string_view wor
     uint32_t node = ByteTrie::kRoot;
     for (size_t end = at; end < word.size();) {
       node = pieces_.next(node, word[end++]);
-      if (node == ByteTrie::kNowhere) break;
+      if (node == ByteTrie::kNoNode) break;
       const int32_t id = pieces_.value(node);
       if (id == ByteTrie::kNone) continue;
       offer(at, end, scores_[static_cast<size_t>(id)] + score, id);

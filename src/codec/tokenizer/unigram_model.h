@@ -14,14 +14,14 @@
 
 namespace forebay {
 
-/// SentencePiece's Unigram model (Kudo, 2018). Of all ways to compose a word of pieces, it takes
-/// the one with the greatest sum of scores. Characters that no piece covers become tokens of their
-/// bytes, or else unknown, several of them as one token.
+/// SentencePiece's Unigram model (Kudo, 2018). It splits a word into the pieces with the greatest
+/// sum of scores. Characters that no piece covers become tokens of their bytes, or else unknown,
+/// several of them as one token.
 class UnigramModel final : public PieceModel {
  public:
   static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
-  uint64_t working_bytes_a_byte() const override { return sizeof(PathEnd) + sizeof(uint32_t); }
+  uint64_t working_bytes_per_byte() const override { return sizeof(PathEnd) + sizeof(uint32_t); }
 
  private:
   /// Best way to compose the text up to a byte.

@@ -13,17 +13,19 @@ Result<std::unique_ptr<PieceModel>> WordPieceModel::read(const nlohmann::json& m
   using namespace tokenizer_file;
   auto made = std::make_unique<WordPieceModel>();
   const auto& vocabulary = member(model, "vocab");
-  if (!vocabulary.is_object()) return no_tokenizer("its model has no vocab");
+  if (!vocabulary.is_object()) return malformed_tokenizer("its model has no vocab");
   size_t bytes = 0;
   for (const auto& [text, id] : vocabulary.items()) {
     FOREBAY_ASSIGN(const int32_t value, id_of(id));
-    if (bytes += text.size(); bytes > ByteTrie::kMostBytes) return other_kind("has a vocab of more than 64 MiB");
+    if (bytes += text.size(); bytes > ByteTrie::kMostBytes)
+      return unsupported_tokenizer("has a vocab of more than 64 MiB");
     made->pieces_.add(text, value);
   }
   const auto& unknown = member(model, "unk_token");
   const std::string name = unknown.is_string() ? text_of(unknown) : "[UNK]";
   made->unknown_ = made->pieces_.find(name);
-  if (made->unknown_ == ByteTrie::kNone) return no_tokenizer(fmt::format("its vocab lacks the unk_token '{}'", name));
+  if (made->unknown_ == ByteTrie::kNone)
+    return malformed_tokenizer(fmt::format("its vocab lacks the unk_token '{}'", name));
   const auto& prefix = member(model, "continuing_subword_prefix");
   made->continuations_ = made->pieces_.walk(prefix.is_string() ? text_of(prefix) : "##");
   const auto& most = member(model, "max_input_chars_per_word");
@@ -42,10 +44,10 @@ void WordPieceModel::encode(std::string_view word, std::vector<int32_t>& ids) co
     uint32_t node = at == 0 ? ByteTrie::kRoot : continuations_;
     size_t end = at;
     int32_t id = ByteTrie::kNone;
-    for (size_t i = at; node != ByteTrie::kNowhere && i < word.size(); ++i) {
+    for (size_t i = at; node != ByteTrie::kNoNode && i < word.size(); ++i) {
       node = pieces_.next(node, word[i]);
       // The longest piece is wanted, so this one is only the best so far.
-      if (node == ByteTrie::kNowhere || pieces_.value(node) == ByteTrie::kNone) continue;
+      if (node == ByteTrie::kNoNode || pieces_.value(node) == ByteTrie::kNone) continue;
       id = pieces_.value(node);
       end = i + 1;
     }

@@ -21,7 +21,7 @@ class WordPieceModel final : public PieceModel {
  public:
   static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
-  uint64_t working_bytes_a_byte() const override { return 0; }
+  uint64_t working_bytes_per_byte() const override { return 0; }
 
  private:
   ByteTrie pieces_;

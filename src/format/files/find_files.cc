@@ -45,7 +45,7 @@ struct Search {
   LakeFolders lakes = {};
 };
 
-void take_file(Search& search, ObjectInfo& object) {
+void add_file(Search& search, ObjectInfo& object) {
   if (object.dead_link) {
     search.dead_links.insert(std::move(object.key));
     return;
@@ -56,17 +56,17 @@ void take_file(Search& search, ObjectInfo& object) {
   search.found.emplace(std::move(object.key), std::move(entry));
 }
 
-void leave_out(Search& search, const OmissionReason& kind, std::string_view key, const std::string& base) {
+void warn_left_out(Search& search, const OmissionReason& kind, std::string_view key, const std::string& base) {
   if (search.warnings != nullptr) search.warnings->add(kind, key.substr(base.size()));
 }
 
 /// Records a dead link that is not named like a file of the data set: it may have been a folder
 /// with such files.
-void leave_out_link(Search& search, const std::string& key, const std::string& base) {
+void record_dead_link(Search& search, const std::string& key, const std::string& base) {
   if (may_name_folder(last_name(key)))
     search.dead_links.insert(key);
   else
-    leave_out(search, kDeadLinks, key, base);
+    warn_left_out(search, kDeadLinks, key, base);
 }
 
 /// Adds everything below `folder`.
@@ -74,17 +74,17 @@ Status search_folder(Search& search, const std::string& folder) {
   const Status walked = walk(search.store, folder, search.stop, [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
       const std::string_view name = last_name(object.key);
-      if (is_aside(name)) continue;
+      if (is_auxiliary_name(name)) continue;
       if (ends_in(name, search.location.endings))
-        take_file(search, object);
+        add_file(search, object);
       else if (object.dead_link)
-        leave_out_link(search, object.key, folder);
+        record_dead_link(search, object.key, folder);
       else if (looks_like_data(name))
-        leave_out(search, kUnreadFiles, object.key, folder);
+        warn_left_out(search, kUnreadFiles, object.key, folder);
     }
-    for (const std::string& link : page.circular) leave_out(search, kCircularLinks, link, folder);
-    search.lakes.look_at(in, page.prefixes);
-    std::erase_if(page.prefixes, [&](const std::string& below) { return is_aside(last_name(below)); });
+    for (const std::string& link : page.circular) warn_left_out(search, kCircularLinks, link, folder);
+    search.lakes.add_folders(in, page.prefixes);
+    std::erase_if(page.prefixes, [&](const std::string& below) { return is_auxiliary_name(last_name(below)); });
   });
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
@@ -92,22 +92,22 @@ Status search_folder(Search& search, const std::string& folder) {
 Status search_pattern(Search& search, const std::string& pattern) {
   const Glob glob(pattern);
   const std::string& base = glob.base();
-  const bool takes_aside = is_aside(last_name(pattern));
+  const bool includes_auxiliary = is_auxiliary_name(last_name(pattern));
   const auto may_match_below = [&](const std::string& folder) {
-    return !is_aside(last_name(folder)) && glob.may_match_below(std::string_view(folder).substr(base.size()));
+    return !is_auxiliary_name(last_name(folder)) && glob.may_match_below(std::string_view(folder).substr(base.size()));
   };
   const Status walked = walk(search.store, base, search.stop, [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
-      const bool aside = !takes_aside && is_aside(last_name(object.key));
+      const bool aside = !includes_auxiliary && is_auxiliary_name(last_name(object.key));
       if (!aside && glob.matches(std::string_view(object.key).substr(base.size())))
-        take_file(search, object);
+        add_file(search, object);
       else if (object.dead_link && may_match_below(object.key + '/'))
-        leave_out_link(search, object.key, base);
+        record_dead_link(search, object.key, base);
     }
     for (const std::string& link : page.circular) {
-      if (may_match_below(link + '/')) leave_out(search, kCircularLinks, link, base);
+      if (may_match_below(link + '/')) warn_left_out(search, kCircularLinks, link, base);
     }
-    search.lakes.look_at(in, page.prefixes);
+    search.lakes.add_folders(in, page.prefixes);
     std::erase_if(page.prefixes, [&](const std::string& below) { return !may_match_below(below); });
   });
   return walked.code() == Code::kNotFound ? Status() : walked;
@@ -128,15 +128,15 @@ Status check_links(const Search& search) {
 /// keys.
 Result<std::string> look_up(Search& search, const std::string& name) {
   Store& store = search.store;
-  const bool folder_said = name.empty() || name.ends_with('/');
-  const std::string base = folder_said ? name : name + "/";
+  const bool must_be_folder = name.empty() || name.ends_with('/');
+  const std::string base = must_be_folder ? name : name + "/";
   const auto list_any = [&] {
     ListRequest any;
     any.prefix = base;
     any.max_keys = 1;
     return list_wait(store, any, search.stop);
   };
-  if (!folder_said) {
+  if (!must_be_folder) {
     const Result<ObjectInfo> info = stat_wait(store, name, search.stop);
     // An object of 0 bytes next to a folder of its name is a marker that bucket consoles create.
     if (info.ok() && (info->size > 0 || !store.remote() || !list_any().ok())) {
@@ -219,7 +219,7 @@ Result<DataFiles> find_urls(StoreAndPath at) {
 }  // namespace
 
 // Spark writes partition folders of a column "_x" as "_x=1".
-bool is_aside(std::string_view name) {
+bool is_auxiliary_name(std::string_view name) {
   return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
          name.ends_with(".crc");
 }

@@ -42,15 +42,15 @@ struct DataLocation {
 
 /// True for names that other systems leave next to data: those that begin with '.' or '_' and have
 /// no '=', and checksums (.crc).
-bool is_aside(std::string_view name);
+bool is_auxiliary_name(std::string_view name);
 
 /// Finds the files of a data set. `at` is a pattern, a folder, a file, or the place of a list's
 /// first file. Waits for the listing.
 ///
 /// A path that exists is taken literally (path_pattern.h). A folder gives all files below it that
-/// end in one of the endings. Folders and patterns skip names for which is_aside() holds, unless
-/// the last name of the pattern is such a name itself. `at.warnings` collects harmless dead links,
-/// circular links, and files in formats that are not read.
+/// end in one of the endings. Folders and patterns skip names for which is_auxiliary_name() holds,
+/// unless the last name of the pattern is such a name itself. `at.warnings` collects harmless dead
+/// links, circular links, and files in formats that are not read.
 ///
 /// Errors: NotFound for a dead link that is named like a file of the data set, or that may have
 /// been a folder with such files; Unsupported for folders of Delta, Iceberg and Hudi tables

@@ -53,7 +53,7 @@ bool is_hudi(Store& store, const std::string& folder, const std::stop_token& sto
 }
 
 /// Removes digits, and the character before them, from the end of `text`.
-bool take_number(std::string_view& text, char before) {
+bool strip_number(std::string_view& text, char before) {
   size_t n = 0;
   while (n < text.size() && std::isdigit(static_cast<unsigned char>(text[text.size() - 1 - n]))) ++n;
   if (n == 0 || n == text.size() || text[text.size() - 1 - n] != before) return false;
@@ -66,7 +66,7 @@ bool take_number(std::string_view& text, char before) {
 bool named_by_hudi(std::string_view name) {
   if (!name.ends_with(".parquet")) return false;
   name.remove_suffix(std::string_view(".parquet").size());
-  return take_number(name, '_') && take_number(name, '-') && take_number(name, '-') && take_number(name, '_');
+  return strip_number(name, '_') && strip_number(name, '-') && strip_number(name, '-') && strip_number(name, '_');
 }
 
 Status refused(Store& store, const std::string& folder, std::string_view kind, std::string_view live_files) {
@@ -113,7 +113,7 @@ std::vector<std::string> folders_above(const std::string& key) {
 
 }  // namespace
 
-void LakeFolders::look_at(const std::string& folder, std::span<const std::string> below) {
+void LakeFolders::add_folders(const std::string& folder, std::span<const std::string> below) {
   for (const std::string& each : below) {
     if (name_of(each) == "_delta_log") delta_.insert(folder);
     if (name_of(each) == "metadata" && maybe_iceberg_.size() < kMostAsked) maybe_iceberg_.insert(folder);

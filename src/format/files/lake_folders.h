@@ -17,7 +17,7 @@ struct DataFiles;
 class LakeFolders {
  public:
   /// Takes the folders below `folder`, as a page of its listing names them.
-  void look_at(const std::string& folder, std::span<const std::string> below);
+  void add_folders(const std::string& folder, std::span<const std::string> below);
   /// Unsupported, with a remedy, if the files found belong to such a table. Also looks above the
   /// base of the search: at "data" folders, partitions, and file names in Hudi's form. May wait for
   /// listings.

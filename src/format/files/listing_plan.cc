@@ -35,7 +35,7 @@ void ListingPlan::enter(const std::string& folder) {
   part.request.prefix = folder;
   const auto known = known_.find(folder);
   if (known != known_.end() && traits_.in_ranges) {
-    part.cut_out = true;
+    part.of_large_folder = true;
     cut(part, known->second);
   }
   waiting_.push_back(std::move(part));
@@ -46,13 +46,13 @@ void ListingPlan::cut(Part& part, const std::vector<std::string>& points) {
   if (points.empty()) return;
   for (size_t i = 0; i < points.size(); ++i) {
     Part next;
-    next.cut_out = true;
+    next.of_large_folder = true;
     next.request.prefix = part.request.prefix;
     next.request.after = points[i];
     next.request.until = i + 1 < points.size() ? points[i + 1] : part.request.until;
     waiting_.push_back(std::move(next));
   }
-  part.cut_out = true;
+  part.of_large_folder = true;
   part.request.until = points.front();
 }
 
@@ -79,12 +79,12 @@ void ListingPlan::take(Part part, ListPage& page, const OnPage& on_page) {
   entries_ += found + page.hidden;
   ++part.pages;
   const bool more = !page.continuation.empty();
-  if (traits_.in_ranges && found > 0 && (more || part.cut_out || part.pages > 1)) {
+  if (traits_.in_ranges && found > 0 && (more || part.of_large_folder || part.pages > 1)) {
     record(folder, page);
   }
   std::vector<std::string> points;
-  if (more && traits_.in_ranges && (part.cut_out || part.pages >= kPagesBeforeCut)) {
-    points = split_points(folder, page, part.request.until, room());
+  if (more && traits_.in_ranges && (part.of_large_folder || part.pages >= kPagesBeforeCut)) {
+    points = split_points(folder, page, part.request.until, free_slots());
   }
   drop_folder_markers(folder, page);
   on_page(folder, page);
@@ -111,7 +111,7 @@ void ListingPlan::record(const std::string& folder, const ListPage& page) {
 }
 
 /// How many more parts may wait. More parts would be guesses that are not needed yet.
-size_t ListingPlan::room() const {
+size_t ListingPlan::free_slots() const {
   const size_t busy = in_flight_ + waiting_.size() + 1;
   return busy < traits_.at_once ? traits_.at_once - busy : 0;
 }

@@ -26,7 +26,7 @@ class ListingPlan {
   struct Part {
     ListRequest request;
     uint64_t pages = 0;
-    bool cut_out = false;  ///< part of a folder that is known to be large
+    bool of_large_folder = false;  ///< part of a folder that is known to be large
   };
   using OnPage = std::function<void(const std::string& folder, ListPage& page)>;
 
@@ -39,7 +39,7 @@ class ListingPlan {
   /// entered.
   void take(Part part, ListPage& page, const OnPage& on_page);
   /// Called in place of take() if the listing failed.
-  void give_up() { --in_flight_; }
+  void fail() { --in_flight_; }
   size_t in_flight() const { return in_flight_; }
   bool done() const { return in_flight_ == 0 && waiting_.empty(); }
 
@@ -50,7 +50,7 @@ class ListingPlan {
   void enter(const std::string& folder);
   void cut(Part& part, const std::vector<std::string>& points);
   void record(const std::string& folder, const ListPage& page);
-  size_t room() const;
+  size_t free_slots() const;
 
   const ListingTraits traits_;
   const Boundaries known_;

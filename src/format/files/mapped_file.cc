@@ -16,17 +16,17 @@ namespace forebay {
 namespace {
 
 /// Where a thread continues after it touched a page that the file no longer has.
-struct Escape {
+struct JumpTarget {
   sigjmp_buf where;
   const uint8_t* begin;
   const uint8_t* end;
 };
 // Volatile, because the handler reads it: the compiler must not move the access out of the guard.
-thread_local Escape* volatile t_escape = nullptr;
+thread_local JumpTarget* volatile t_jump_target = nullptr;
 
 struct sigaction g_before;
 
-void pass_on(int signal, siginfo_t* info, void* context) {
+void forward_signal(int signal, siginfo_t* info, void* context) {
   if ((g_before.sa_flags & SA_SIGINFO) != 0) return g_before.sa_sigaction(signal, info, context);
   if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) return g_before.sa_handler(signal);
   struct sigaction by_default = {};
@@ -37,12 +37,12 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
-  Escape* const escape = t_escape;
+  JumpTarget* const target = t_jump_target;
   const auto* at = static_cast<const uint8_t*>(info->si_addr);
   // Another handler that ran first may have raised the signal again, without an address.
   const bool raised = info->si_code <= 0;
-  if (escape != nullptr && (raised || (at >= escape->begin && at < escape->end))) ::siglongjmp(escape->where, 1);
-  pass_on(signal, info, context);
+  if (target != nullptr && (raised || (at >= target->begin && at < target->end))) ::siglongjmp(target->where, 1);
+  forward_signal(signal, info, context);
 }
 
 // This handler must run first, but other code (Python's faulthandler) may have installed its own
@@ -70,18 +70,18 @@ void unblock_signal() {
 }
 
 // A separate function, which holds nothing that a jump could leave half changed.
-bool touched_all(Escape& escape, void (*touch)(void*), void* given) {
+bool touch_guarded(JumpTarget& target, void (*touch)(void*), void* given) {
   // The signal mask is not saved, because that is a system call per row. SA_NODEFER leaves nothing
   // to restore.
-  if (::sigsetjmp(escape.where, 0) != 0) {
-    t_escape = nullptr;
+  if (::sigsetjmp(target.where, 0) != 0) {
+    t_jump_target = nullptr;
     return false;
   }
-  t_escape = &escape;
+  t_jump_target = &target;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   touch(given);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_escape = nullptr;
+  t_jump_target = nullptr;
   return true;
 }
 
@@ -108,22 +108,22 @@ Status MappedFile::read_with(void (*touch)(void*), void* given) const {
   // copy.
   static thread_local bool unblocked = false;
   if (!std::exchange(unblocked, true)) unblock_signal();
-  Escape escape;
-  escape.begin = data_;
-  escape.end = data_ + size_;
-  if (touched_all(escape, touch, given)) return {};
+  JumpTarget target;
+  target.begin = data_;
+  target.end = data_ + size_;
+  if (touch_guarded(target, touch, given)) return {};
   // Wrappers of handlers, such as ThreadSanitizer's, may block more signals than requested.
   unblock_signal();
-  return became_shorter();
+  return truncated_error();
 }
 
 Status MappedFile::check_length() const {
   struct ::stat now;
   if (::fstat(file_.get(), &now) != 0) return status_of_errno(errno).with_key(path_);
-  return static_cast<uint64_t>(now.st_size) >= size_ ? Status() : became_shorter();
+  return static_cast<uint64_t>(now.st_size) >= size_ ? Status() : truncated_error();
 }
 
-Status MappedFile::became_shorter() const {
+Status MappedFile::truncated_error() const {
   return unavailable(
              fmt::format("the file became shorter than the {} bytes that it had when it was opened; put it back and "
                          "open the loader again, and replace files by renaming others to their names",

@@ -43,7 +43,7 @@ class MappedFile {
   MappedFile(std::string path, FileDescriptor file, const uint8_t* data, uint64_t size, uint64_t version)
       : path_(std::move(path)), file_(std::move(file)), data_(data), size_(size), version_(version) {}
   Status read_with(void (*touch)(void*), void* given) const;
-  Status became_shorter() const;
+  Status truncated_error() const;
 
   std::string path_;
   FileDescriptor file_;

@@ -79,7 +79,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       if (!running->job) running->job = make_(running->number);
       Result<NextReads> next = running->job->step(std::exchange(running->input, {}));
       if (!next.ok()) fail(next.status());
-      if (next.ok() && !next->nothing()) return ask(std::move(running), std::move(*next));
+      if (next.ok() && !next->empty()) return ask(std::move(running), std::move(*next));
     }
     running->job.reset();
     const Lock lock(mutex_);

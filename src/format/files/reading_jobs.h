@@ -25,7 +25,7 @@ struct JobInput {
 struct NextReads {
   std::vector<ReadRequest> reads;
   std::optional<std::string> stat;
-  bool nothing() const { return reads.empty() && !stat; }
+  bool empty() const { return reads.empty() && !stat; }
 };
 
 /// Work that alternates between reads and computation. It is created and stepped on any thread, one

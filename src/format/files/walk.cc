@@ -60,7 +60,7 @@ class Walk : public std::enable_shared_from_this<Walk> {
       if (page.ok() && self->error_.ok()) {
         self->plan_.take(part, *page, self->on_page_);
       } else {
-        self->plan_.give_up();
+        self->plan_.fail();
         if (self->error_.ok()) self->error_ = page.status();
       }
       self->answered_.notify_all();

@@ -36,7 +36,7 @@ class TreeWalk {
     if (in.failed() || tree_.record_bytes == 0 || node_bytes_ < kNodeOverhead + tree_.record_bytes ||
         node_bytes_ > kMostNodeBytes || depth > kMostDepth)
       return hdf5_damaged("the header of a B-tree");
-    if (records == 0 || root == kHdf5Nowhere) return {};
+    if (records == 0 || root == kHdf5NoAddress) return {};
     size_levels(depth);
     return node(root, records, depth);
   }
@@ -69,7 +69,7 @@ class TreeWalk {
     }
   }
 
-  Status give(std::span<const uint8_t> record) {
+  Status visit_record(std::span<const uint8_t> record) {
     // This ends the walk of a circular tree, whatever its depth.
     if (left_-- == 0) return hdf5_damaged("a B-tree has more records than its header says");
     return visit_(tree_, record);
@@ -84,7 +84,7 @@ class TreeWalk {
     Hdf5Cursor in = file_.cursor(block);
     if (!in.signature(depth == 0 ? "BTLF" : "BTIN")) return hdf5_damaged("a node of a B-tree is missing");
     in.skip(2);
-    for (uint64_t i = 0; i < records; ++i) FOREBAY_RETURN_IF_ERROR(give(in.bytes(tree_.record_bytes)));
+    for (uint64_t i = 0; i < records; ++i) FOREBAY_RETURN_IF_ERROR(visit_record(in.bytes(tree_.record_bytes)));
     // A node has one child more than records: one before each record, and one after the last.
     for (uint64_t i = 0; depth > 0 && i <= records; ++i) {
       const uint64_t child = in.address(), count = in.number(count_bytes_);

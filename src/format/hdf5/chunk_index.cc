@@ -25,7 +25,7 @@ class ChunkReader {
         whole_bytes_(data.chunk_bytes()) {}
 
   Status run() {
-    if (index_.address == kHdf5Nowhere || data_.space.elements() == 0) return {};
+    if (index_.address == kHdf5NoAddress || data_.space.elements() == 0) return {};
     uint64_t all = 1;
     // At most the number of elements, which fits.
     for (size_t axis = 0; axis < axes_; ++axis) all *= data_.grid(axis);
@@ -62,7 +62,7 @@ class ChunkReader {
 
   /// Adds the chunk at `cell` in the grid. Chunks outside of the data set remain after it shrank.
   Status add(const std::vector<uint64_t>& cell, uint64_t address, uint64_t stored, uint32_t skipped) {
-    if (address == kHdf5Nowhere) return {};
+    if (address == kHdf5NoAddress) return {};
     uint64_t number = 0;
     for (size_t axis = 0; axis < axes_; ++axis) {
       if (cell[axis] >= data_.grid(axis)) return {};
@@ -135,7 +135,7 @@ class ChunkReader {
   // Arrays are indexed by the chunks that are possible at the maximum size of the data set.
   uint64_t most_along(size_t axis) const {
     const uint64_t most = data_.space.most[axis];
-    return most == kHdf5NoEnd ? kHdf5NoEnd : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
+    return most == kHdf5Unlimited ? kHdf5Unlimited : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
   }
 
   /// In an extensible array the unlimited axis comes first.
@@ -143,7 +143,8 @@ class ChunkReader {
     std::vector<size_t> order;
     for (size_t axis = 0; axis < axes_; ++axis) order.push_back(axis);
     if (index_.kind != Hdf5ChunkIndex::Kind::kExtensibleArray) return order;
-    const auto grows = std::ranges::find_if(order, [&](size_t axis) { return data_.space.most[axis] == kHdf5NoEnd; });
+    const auto grows =
+        std::ranges::find_if(order, [&](size_t axis) { return data_.space.most[axis] == kHdf5Unlimited; });
     if (grows != order.end()) std::rotate(order.begin(), grows, grows + 1);
     return order;
   }
@@ -152,7 +153,7 @@ class ChunkReader {
     const std::vector<size_t> order = axes_in_order();
     std::vector<uint64_t> cell(axes_);
     for (size_t i = axes_; i-- > 0;) {
-      const uint64_t most = i == 0 ? kHdf5NoEnd : std::max<uint64_t>(1, most_along(order[i]));
+      const uint64_t most = i == 0 ? kHdf5Unlimited : std::max<uint64_t>(1, most_along(order[i]));
       cell[order[i]] = slot % most;
       slot /= most;
     }
@@ -236,7 +237,7 @@ class ChunkReader {
     const uint64_t count = in.length(), block = in.address();
     if (in.failed() || !element_fits(element_bytes) || page_bits > 32 || count > kMostSlots)
       return hdf5_damaged("the index of a data set's chunks");
-    if (block == kHdf5Nowhere) return {};
+    if (block == kHdf5NoAddress) return {};
     const uint64_t page = uint64_t{1} << page_bits, prefix = 6 + uint64_t{sizes.address};
     // A single page has no page structure: its elements follow the prefix, with one checksum at the
     // end.
@@ -303,7 +304,7 @@ Status ChunkReader::extensible_array() {
       !std::has_single_bit(array.least_pointers) || array.least_pointers < 2 || array.page_bits > 32 ||
       array.supers() < array.supers_in_index() || array.supers() > 100)
     return hdf5_damaged("the index of a data set's chunks");
-  if (block == kHdf5Nowhere) return {};
+  if (block == kHdf5NoAddress) return {};
   const uint64_t pointers = 2 * (uint64_t{array.least_pointers} - 1) + array.supers() - array.supers_in_index();
   const uint64_t bytes =
       array.prefix_bytes + uint64_t{array.in_index} * array.element_bytes + pointers * sizes.address + 4;
@@ -324,7 +325,7 @@ Status ChunkReader::extensible_blocks(const ExtensibleArray& array, const Buffer
     const uint64_t each = array.block_elements(row);
     if (row >= array.supers_in_index()) {
       const uint64_t address = in.address();
-      if (address != kHdf5Nowhere) FOREBAY_RETURN_IF_ERROR(super_block(array, address, row, first));
+      if (address != kHdf5NoAddress) FOREBAY_RETURN_IF_ERROR(super_block(array, address, row, first));
       first += each * ExtensibleArray::blocks(row);
       continue;
     }
@@ -351,7 +352,7 @@ Status ChunkReader::super_block(const ExtensibleArray& array, uint64_t address, 
 
 Status ChunkReader::data_block(const ExtensibleArray& array, uint64_t address, uint64_t first, uint64_t count,
                                std::span<const uint8_t> written) {
-  if (address == kHdf5Nowhere) return {};
+  if (address == kHdf5NoAddress) return {};
   // Data blocks begin like the index block, followed by their offset in the array.
   const uint64_t prefix = array.prefix_bytes + array.offset_bytes;
   if (count <= array.page()) {

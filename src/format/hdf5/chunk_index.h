@@ -15,7 +15,7 @@ struct Hdf5ChunkIndex {
     kTree = 5
   };
   Kind kind = Kind::kOldTree;
-  uint64_t address = kHdf5Nowhere;
+  uint64_t address = kHdf5NoAddress;
   uint64_t single_bytes = 0;  ///< for kSingle with filters: stored bytes of the chunk
   uint32_t single_skipped = 0;
   bool whole_at_edges = false;  ///< chunks that extend beyond the data set are stored unfiltered

@@ -49,7 +49,7 @@ uint64_t Hdf5Cursor::number(size_t count) {
 uint64_t Hdf5Cursor::address() {
   const uint64_t value = number(sizes_.address);
   const uint64_t all = sizes_.address >= 8 ? UINT64_MAX : (uint64_t{1} << (8 * sizes_.address)) - 1;
-  return value == all ? kHdf5Nowhere : value;
+  return value == all ? kHdf5NoAddress : value;
 }
 
 std::span<const uint8_t> Hdf5Cursor::bytes(uint64_t count) {

@@ -15,7 +15,7 @@ struct Hdf5Sizes {
 };
 
 /// The address of data that was never stored.
-constexpr uint64_t kHdf5Nowhere = UINT64_MAX;
+constexpr uint64_t kHdf5NoAddress = UINT64_MAX;
 
 /// Reads numbers of a metadata block in order. Reading past the end gives zeros and sets a flag.
 /// The caller therefore checks failed() once at the end, and earlier only if a value determines how
@@ -31,7 +31,7 @@ class Hdf5Cursor {
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
   uint64_t u64() { return number(8); }
   uint64_t length() { return number(sizes_.length); }
-  /// Returns kHdf5Nowhere if all bits are set, whatever the size of an address.
+  /// Returns kHdf5NoAddress if all bits are set, whatever the size of an address.
   uint64_t address();
   /// The next `count` bytes; empty if fewer are left.
   std::span<const uint8_t> bytes(uint64_t count);

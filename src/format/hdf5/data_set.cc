@@ -44,7 +44,7 @@ Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
 
 Result<Buffer> parse_fill(const Hdf5Message& message) {
   Hdf5Cursor in(message.bytes.span());
-  if (message.part == static_cast<uint16_t>(Hdf5Part::kFill)) {
+  if (message.part == static_cast<uint16_t>(Hdf5MessageType::kFill)) {
     const uint8_t version = in.u8();
     const uint8_t flags = version >= 3 ? in.u8() : 0;
     if (version < 3) in.skip(2);
@@ -146,7 +146,7 @@ class LayoutReader {
     const uint64_t elements = data_.space.elements(), bytes = elements * data_.type.bytes;
     if (data_.layout == Hdf5DataSet::Layout::kCompact && data_.compact.size() < bytes && !data_.compact.empty())
       return hdf5_damaged("a compact data set is shorter than its shape says");
-    if (data_.layout != Hdf5DataSet::Layout::kContiguous || data_.address == kHdf5Nowhere) return {};
+    if (data_.layout != Hdf5DataSet::Layout::kContiguous || data_.address == kHdf5NoAddress) return {};
     if ((version >= 3 && contiguous_bytes_ < bytes) || !file_.holds(data_.address, bytes)) {
       return corrupt(
           fmt::format("its shape says {} bytes, which the file does not have; it was cut off or damaged", bytes));
@@ -176,8 +176,8 @@ class LayoutReader {
 };
 
 Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataSet& data) {
-  const Hdf5Message* const type = header.find(Hdf5Part::kType);
-  const Hdf5Message* const space = header.find(Hdf5Part::kSpace);
+  const Hdf5Message* const type = header.find(Hdf5MessageType::kType);
+  const Hdf5Message* const space = header.find(Hdf5MessageType::kSpace);
   if (type == nullptr || space == nullptr) return hdf5_damaged("a data set says no type or no shape");
   Hdf5Cursor type_in = file.cursor(type->bytes), space_in = file.cursor(space->bytes);
   FOREBAY_ASSIGN(data.type, parse_hdf5_type(type_in));
@@ -186,7 +186,7 @@ Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataS
   if (elements > kMostElements || (elements > 0 && data.type.bytes > kMostElements / elements))
     return hdf5_damaged("a data set says a shape that no file could hold");
   // The newer message comes first. If both exist, they agree.
-  for (const Hdf5Part part : {Hdf5Part::kFill, Hdf5Part::kOldFill}) {
+  for (const Hdf5MessageType part : {Hdf5MessageType::kFill, Hdf5MessageType::kOldFill}) {
     if (const Hdf5Message* const fill = header.find(part); fill != nullptr && data.fill.empty()) {
       FOREBAY_ASSIGN(data.fill, parse_fill(*fill));
     }
@@ -210,10 +210,10 @@ Result<Hdf5Attribute> parse_attribute(Hdf5Metadata& file, const Buffer& bytes, s
   if (in.failed() || version < 1 || version > 3) return hdf5_damaged("an attribute is cut off");
   Buffer type = bytes.slice(type_at, type_bytes), space = bytes.slice(space_at, space_bytes);
   if (version > 1 && (flags & 1) != 0) {
-    FOREBAY_ASSIGN(type, hdf5_shared_message(file, Hdf5Part::kType, type));
+    FOREBAY_ASSIGN(type, hdf5_shared_message(file, Hdf5MessageType::kType, type));
   }
   if (version > 1 && (flags & 2) != 0) {
-    FOREBAY_ASSIGN(space, hdf5_shared_message(file, Hdf5Part::kSpace, space));
+    FOREBAY_ASSIGN(space, hdf5_shared_message(file, Hdf5MessageType::kSpace, space));
   }
   Hdf5Attribute attribute;
   Hdf5Cursor type_in = file.cursor(type), space_in = file.cursor(space);
@@ -230,17 +230,18 @@ Result<Hdf5Attribute> parse_attribute(Hdf5Metadata& file, const Buffer& bytes, s
 Status visit_attributes(Hdf5Metadata& file, const Hdf5Header& header,
                         const std::function<Status(const Buffer&)>& visit) {
   for (const Hdf5Message& message : header.messages) {
-    if (message.part == static_cast<uint16_t>(Hdf5Part::kAttribute)) FOREBAY_RETURN_IF_ERROR(visit(message.bytes));
+    if (message.part == static_cast<uint16_t>(Hdf5MessageType::kAttribute))
+      FOREBAY_RETURN_IF_ERROR(visit(message.bytes));
   }
   // Objects with many attributes store them in a heap, which a B-tree of names indexes (IV.A.2.v).
-  const Hdf5Message* const many = header.find(Hdf5Part::kAttributes);
+  const Hdf5Message* const many = header.find(Hdf5MessageType::kAttributes);
   if (many == nullptr) return {};
   Hdf5Cursor in = file.cursor(many->bytes);
   in.skip(1);
   if ((in.u8() & 1) != 0) in.skip(2);
   const uint64_t heap_at = in.address(), tree = in.address();
   if (in.failed()) return hdf5_damaged("the attributes of an object");
-  if (heap_at == kHdf5Nowhere || tree == kHdf5Nowhere) return {};
+  if (heap_at == kHdf5NoAddress || tree == kHdf5NoAddress) return {};
   FOREBAY_ASSIGN(const Hdf5FractalHeap heap, Hdf5FractalHeap::open(file, heap_at));
   return walk_hdf5_tree(file, tree, [&](const Hdf5Tree& of, std::span<const uint8_t> record) -> Status {
     if (of.type != kAttributeTree || record.size() < 8) return hdf5_damaged("the attributes of an object");
@@ -254,7 +255,7 @@ Status visit_attributes(Hdf5Metadata& file, const Hdf5Header& header,
 uint64_t Hdf5Space::elements() const {
   uint64_t product = empty ? 0 : 1;
   for (const uint64_t dim : dims) {
-    if (dim != 0 && product > (kHdf5Nowhere - 1) / dim) return kHdf5Nowhere;
+    if (dim != 0 && product > (kHdf5NoAddress - 1) / dim) return kHdf5NoAddress;
     product *= dim;
   }
   return product;
@@ -294,7 +295,7 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
     const uint64_t no_end = UINT64_MAX >> (64 - 8 * std::min<unsigned>(in.sizes().length, 8));
     for (uint64_t& most : space.most) {
       most = in.length();
-      if (most == no_end) most = kHdf5NoEnd;
+      if (most == no_end) most = kHdf5Unlimited;
     }
   }
   if (in.failed()) return hdf5_damaged("the shape of a data set is cut off");
@@ -304,13 +305,13 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
 Result<Hdf5DataSet> open_hdf5_data_set(Hdf5Metadata& file, const Hdf5Header& header, std::string_view path) {
   Hdf5DataSet data;
   data.path = std::string(path);
-  const Hdf5Message* const layout = header.find(Hdf5Part::kLayout);
+  const Hdf5Message* const layout = header.find(Hdf5MessageType::kLayout);
   if (layout == nullptr) return invalid_argument(fmt::format("'{}' is a group or a type and not a data set", path));
-  if (header.find(Hdf5Part::kOtherFiles) != nullptr)
+  if (header.find(Hdf5MessageType::kExternalFiles) != nullptr)
     return unsupported(
         "its values lie in other files, and none is opened that was not named; write it as one with `h5repack`");
   FOREBAY_RETURN_IF_ERROR(parse_description(file, header, data));
-  if (const Hdf5Message* const filters = header.find(Hdf5Part::kFilters)) {
+  if (const Hdf5Message* const filters = header.find(Hdf5MessageType::kFilters)) {
     Hdf5Cursor in = file.cursor(filters->bytes);
     FOREBAY_ASSIGN(data.filters, parse_filters(in));
   }

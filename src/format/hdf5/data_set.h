@@ -12,14 +12,14 @@
 namespace forebay {
 
 /// Maximum extent of an unlimited axis.
-constexpr uint64_t kHdf5NoEnd = UINT64_MAX;
+constexpr uint64_t kHdf5Unlimited = UINT64_MAX;
 
 /// How many elements there are along each axis.
 struct Hdf5Space {
   bool empty = false;  ///< a "null" dataspace, which has no values at all
   std::vector<uint64_t> dims;
-  std::vector<uint64_t> most;  ///< maximum extents; kHdf5NoEnd if unlimited
-  /// Product of the extents; kHdf5Nowhere if it exceeds 64 bits.
+  std::vector<uint64_t> most;  ///< maximum extents; kHdf5Unlimited if unlimited
+  /// Product of the extents; kHdf5NoAddress if it exceeds 64 bits.
   uint64_t elements() const;
 };
 
@@ -38,9 +38,9 @@ struct Hdf5DataSet {
   Hdf5Type type;
   Hdf5Space space;
   Layout layout = Layout::kContiguous;
-  Buffer compact;                   ///< for kCompact: the values
-  uint64_t address = kHdf5Nowhere;  ///< for kContiguous; kHdf5Nowhere: all fill value
-  std::vector<uint64_t> chunk;      ///< for kChunked: its shape
+  Buffer compact;                     ///< for kCompact: the values
+  uint64_t address = kHdf5NoAddress;  ///< for kContiguous; kHdf5NoAddress: all fill value
+  std::vector<uint64_t> chunk;        ///< for kChunked: its shape
   std::vector<Hdf5Filter> filters;
   std::vector<Hdf5Chunk> chunks;  ///< chunks that were written, by number
   Buffer fill;                    ///< one element; empty if it is zero

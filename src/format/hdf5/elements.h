@@ -19,7 +19,7 @@ class Hdf5Numbers {
 
   DType dtype() const { return dtype_; }
   /// True if the stored bytes are already those of the dtype.
-  bool as_they_are() const { return how_ == How::kCopy; }
+  bool is_copy() const { return how_ == How::kCopy; }
   /// Converts `elements` groups of `each` adjacent numbers to consecutive numbers at `out`. The
   /// groups begin `stride` bytes apart.
   void convert(const uint8_t* in, uint64_t stride, uint64_t elements, uint64_t each, uint8_t* out) const;

@@ -82,7 +82,7 @@ Result<Buffer> Hdf5BytesInStore::read(uint64_t offset, uint64_t length) {
 
 bool Hdf5Metadata::holds(uint64_t address, uint64_t length) const {
   const uint64_t size = bytes_->size();
-  return address != kHdf5Nowhere && base_ <= size && address <= size - base_ && length <= size - base_ - address;
+  return address != kHdf5NoAddress && base_ <= size && address <= size - base_ && length <= size - base_ - address;
 }
 
 Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
@@ -115,7 +115,7 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
     FOREBAY_ASSIGN(const Buffer head, bytes.read(at, length));
     // II.A: a user block may precede it.
     if (!starts_with_magic(head)) continue;
-    FOREBAY_RETURN_IF_ERROR(file.take_superblock(at));
+    FOREBAY_RETURN_IF_ERROR(file.read_superblock(at));
     return file;
   }
   if (bytes.size() <= kSniffBytes) {
@@ -125,7 +125,7 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
   return corrupt("the file does not begin as an HDF5 file does");
 }
 
-Status Hdf5Metadata::take_superblock(uint64_t at) {
+Status Hdf5Metadata::read_superblock(uint64_t at) {
   FOREBAY_ASSIGN(const Buffer head, bytes_->read(at, std::min(kSuperblockBytes, bytes_->size() - at)));
   Hdf5Cursor in(head.span());
   in.skip(kHdf5Magic.size());
@@ -133,15 +133,15 @@ Status Hdf5Metadata::take_superblock(uint64_t at) {
   if (version > 3)
     return unsupported(fmt::format("a superblock of version {}, which is newer than this reader", version));
   base_ = at;
-  if (version < 2) return take_old(in, version);
-  FOREBAY_RETURN_IF_ERROR(take_new(in));
+  if (version < 2) return read_old_superblock(in, version);
+  FOREBAY_RETURN_IF_ERROR(read_new_superblock(in));
   const uint64_t bytes = 12 + 4 * uint64_t{sizes_.address} + 4;
   if (bytes > head.size() || !hdf5_checksum_holds(head.span().first(bytes)))
     return hdf5_damaged("the checksum of the superblock is wrong");
   return {};
 }
 
-Status Hdf5Metadata::take_old(Hdf5Cursor& in, uint8_t version) {
+Status Hdf5Metadata::read_old_superblock(Hdf5Cursor& in, uint8_t version) {
   in.skip(4);
   sizes_ = {in.u8(), in.u8()};
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))
@@ -163,7 +163,7 @@ Status Hdf5Metadata::check_end(uint64_t end) const {
                              bytes_->size(), end));
 }
 
-Status Hdf5Metadata::take_new(Hdf5Cursor& in) {
+Status Hdf5Metadata::read_new_superblock(Hdf5Cursor& in) {
   sizes_ = {in.u8(), in.u8()};
   in.skip(1);
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))

@@ -76,14 +76,14 @@ class Hdf5Metadata {
 
  private:
   explicit Hdf5Metadata(Hdf5Bytes& bytes) : bytes_(&bytes) {}
-  Status take_superblock(uint64_t at);
-  Status take_old(Hdf5Cursor& in, uint8_t version);
-  Status take_new(Hdf5Cursor& in);
+  Status read_superblock(uint64_t at);
+  Status read_old_superblock(Hdf5Cursor& in, uint8_t version);
+  Status read_new_superblock(Hdf5Cursor& in);
   Status check_end(uint64_t end) const;
 
   Hdf5Bytes* bytes_;
   Hdf5Sizes sizes_;
-  uint64_t base_ = 0, root_ = kHdf5Nowhere, read_ = 0, reads_ = 0;
+  uint64_t base_ = 0, root_ = kHdf5NoAddress, read_ = 0, reads_ = 0;
 };
 
 }  // namespace forebay

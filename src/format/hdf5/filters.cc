@@ -91,9 +91,9 @@ uint64_t most_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t st
   return most;
 }
 
-std::span<uint8_t> Hdf5Filtering::room(int which, uint64_t bytes) {
-  if (rooms_[which].size() < bytes) rooms_[which] = Buffer::allocate(bytes);
-  return rooms_[which].mutable_span().first(bytes);
+std::span<uint8_t> Hdf5Filtering::buffer(int which, uint64_t bytes) {
+  if (buffers_[which].size() < bytes) buffers_[which] = Buffer::allocate(bytes);
+  return buffers_[which].mutable_span().first(bytes);
 }
 
 Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
@@ -124,7 +124,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
     FOREBAY_ASSIGN(now, undo_one(filters[i], now, into, bytes + checksums * kChecksumBytes));
     // A filter that changes nothing returns a part of its input. The other buffer is then still
     // free, and this one is not.
-    if (now.data() == rooms_[into].data()) into = 1 - into;
+    if (now.data() == buffers_[into].data()) into = 1 - into;
   }
   if (now.size() == bytes) return now;
   return corrupt(fmt::format("a chunk holds {} bytes in place of {}; the file is damaged", now.size(), bytes));
@@ -151,14 +151,14 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filte
   switch (filter.id) {
     case Hdf5Filter::kDeflate: return inflate(in, into, bytes);
     case Hdf5Filter::kLzf: {
-      const std::span<uint8_t> out = room(into, bytes);
+      const std::span<uint8_t> out = buffer(into, bytes);
       if (hdf5_lzf_decompress(in, out)) return std::span<const uint8_t>(out);
       return corrupt("a chunk cannot be decompressed (lzf) to its size; the file is damaged");
     }
     case Hdf5Filter::kShuffle: {
       const uint64_t element = filter.values.empty() ? 1 : filter.values[0];
       if (element < 2) return in;
-      const std::span<uint8_t> out = room(into, in.size());
+      const std::span<uint8_t> out = buffer(into, in.size());
       hdf5_unshuffle(in, element, out.data());
       return std::span<const uint8_t>(out);
     }
@@ -169,7 +169,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filte
 
 Result<std::span<const uint8_t>> Hdf5Filtering::inflate(std::span<const uint8_t> in, int into, uint64_t bytes) {
   if (!inflater_) inflater_ = std::make_unique<Inflater>();
-  const std::span<uint8_t> out = room(into, bytes);
+  const std::span<uint8_t> out = buffer(into, bytes);
   if (inflater_->of == nullptr) return out_of_budget("no memory to inflate a chunk", bytes);
   // Also checks the checksum at the end, and never writes beyond `out`.
   if (libdeflate_zlib_decompress(inflater_->of, in.data(), in.size(), out.data(), out.size(), nullptr) ==

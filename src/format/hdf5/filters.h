@@ -44,13 +44,13 @@ class Hdf5Filtering {
 
  private:
   struct Inflater;
-  std::span<uint8_t> room(int which, uint64_t bytes);
+  std::span<uint8_t> buffer(int which, uint64_t bytes);
   Result<std::span<const uint8_t>> inflate(std::span<const uint8_t> in, int into, uint64_t bytes);
   Result<std::span<const uint8_t>> undo_one(const Hdf5Filter& filter, std::span<const uint8_t> in, int into,
                                             uint64_t bytes);
 
   std::unique_ptr<Inflater> inflater_;
-  Buffer rooms_[2];
+  Buffer buffers_[2];
   uint64_t reserved_ = 0;
 };
 

@@ -203,8 +203,8 @@ uint64_t Hdf5File::index_bytes() const {
 
 namespace {
 
-// How the items of a column are taken out of the elements of its data set. Items that are whole
-// elements in their final form are copied.
+// Describes how the items of a column are extracted from the elements of its data set. Items that
+// are whole elements in their final form are copied.
 Hdf5Extract extract_of(const Hdf5Column& column, const Hdf5DataSet& set, uint64_t item_bytes) {
   Hdf5Extract extract{item_bytes, {}, nullptr};
   const bool whole = extract.item_bytes == set.type.bytes;
@@ -213,7 +213,7 @@ Hdf5Extract extract_of(const Hdf5Column& column, const Hdf5DataSet& set, uint64_
       for (uint64_t i = 0; i < count; ++i)
         std::memcpy(out + i * column.leaf.bytes, in + i * set.type.bytes + column.offset, column.leaf.bytes);
     };
-  } else if (column.from == Hdf5Column::From::kNumbers && !(whole && column.numbers.as_they_are())) {
+  } else if (column.from == Hdf5Column::From::kNumbers && !(whole && column.numbers.is_copy())) {
     extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
       column.numbers.convert(in + column.offset, set.type.bytes, count, column.each, out);
     };

@@ -32,7 +32,7 @@ TEST(Hdf5Space, has_no_end_where_all_bits_of_a_length_are_set) {
     Hdf5Cursor in(bytes, {.address = 8, .length = length});
     const Hdf5Space space = parse_hdf5_space(in).value();
     EXPECT_EQ(space.dims, (std::vector<uint64_t>{3, 7})) << int{length};
-    EXPECT_EQ(space.most, (std::vector<uint64_t>{kHdf5NoEnd, 9})) << int{length};
+    EXPECT_EQ(space.most, (std::vector<uint64_t>{kHdf5Unlimited, 9})) << int{length};
   }
 }
 

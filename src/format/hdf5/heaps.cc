@@ -117,13 +117,13 @@ Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uin
     if (more <= 0) return hdf5_damaged("a block of a heap has no rows");
     rows = static_cast<uint64_t>(more);
   }
-  if (offset > block_bytes || length > block_bytes - offset || block == kHdf5Nowhere)
+  if (offset > block_bytes || length > block_bytes - offset || block == kHdf5NoAddress)
     return hdf5_damaged("an entry of a heap lies outside of its block");
   return file.read(block + offset, length);
 }
 
 Result<Buffer> Hdf5GlobalHeap::get(Hdf5Metadata& file, uint64_t collection, uint32_t index) {
-  if (collection == 0 || collection == kHdf5Nowhere || index == 0) return Buffer();
+  if (collection == 0 || collection == kHdf5NoAddress || index == 0) return Buffer();
   if (loaded_ != collection) FOREBAY_RETURN_IF_ERROR(load(file, collection));
   const auto found = objects_.find(index);
   if (found == objects_.end()) return hdf5_damaged("a value of varying length is not in its heap");
@@ -132,7 +132,7 @@ Result<Buffer> Hdf5GlobalHeap::get(Hdf5Metadata& file, uint64_t collection, uint
 
 Status Hdf5GlobalHeap::load(Hdf5Metadata& file, uint64_t collection) {
   objects_.clear();
-  loaded_ = kHdf5Nowhere;
+  loaded_ = kHdf5NoAddress;
   const uint64_t head_bytes = 8 + uint64_t{file.sizes().length};
   FOREBAY_ASSIGN(const Buffer head, file.read(collection, head_bytes));
   Hdf5Cursor prefix = file.cursor(head);

@@ -29,7 +29,7 @@ class Hdf5FractalHeap {
   Result<Buffer> managed(Hdf5Metadata& file, uint64_t offset, uint64_t length) const;
   uint64_t row_bytes(uint64_t row) const;
 
-  uint64_t root_ = kHdf5Nowhere, first_block_ = 0, largest_block_ = 0;
+  uint64_t root_ = kHdf5NoAddress, first_block_ = 0, largest_block_ = 0;
   uint16_t width_ = 0, root_rows_ = 0;
   size_t offset_bytes_ = 0, length_bytes_ = 0;
 };
@@ -44,7 +44,7 @@ class Hdf5GlobalHeap {
  private:
   Status load(Hdf5Metadata& file, uint64_t collection);
 
-  uint64_t loaded_ = kHdf5Nowhere;
+  uint64_t loaded_ = kHdf5NoAddress;
   std::map<uint32_t, Buffer> objects_;
 };
 

@@ -29,10 +29,10 @@ class LinkReader {
 
   Result<std::vector<Hdf5Link>> run(const Hdf5Header& group) {
     for (const Hdf5Message& message : group.messages) {
-      switch (static_cast<Hdf5Part>(message.part)) {
-        case Hdf5Part::kOldGroup: FOREBAY_RETURN_IF_ERROR(old_group(message.bytes)); break;
-        case Hdf5Part::kLink: FOREBAY_RETURN_IF_ERROR(link(message.bytes)); break;
-        case Hdf5Part::kLinks: FOREBAY_RETURN_IF_ERROR(many(message.bytes)); break;
+      switch (static_cast<Hdf5MessageType>(message.part)) {
+        case Hdf5MessageType::kSymbolTable: FOREBAY_RETURN_IF_ERROR(old_group(message.bytes)); break;
+        case Hdf5MessageType::kLink: FOREBAY_RETURN_IF_ERROR(link(message.bytes)); break;
+        case Hdf5MessageType::kLinks: FOREBAY_RETURN_IF_ERROR(many(message.bytes)); break;
         default: break;
       }
     }
@@ -53,7 +53,7 @@ class LinkReader {
     const uint64_t tree = in.address(), names = in.address();
     if (in.failed()) return hdf5_damaged("a group is cut off");
     FOREBAY_ASSIGN(const Hdf5LocalHeap heap, Hdf5LocalHeap::open(file_, names));
-    return tree == kHdf5Nowhere ? Status() : old_tree(tree, heap, 0);
+    return tree == kHdf5NoAddress ? Status() : old_tree(tree, heap, 0);
   }
 
   Status old_tree(uint64_t address, const Hdf5LocalHeap& heap, int depth) {
@@ -113,7 +113,7 @@ class LinkReader {
     if ((flags & 1) != 0) in.skip(8);
     const uint64_t heap_at = in.address(), tree = in.address();
     if (in.failed()) return hdf5_damaged("a group is cut off");
-    if (heap_at == kHdf5Nowhere || tree == kHdf5Nowhere) return {};
+    if (heap_at == kHdf5NoAddress || tree == kHdf5NoAddress) return {};
     FOREBAY_ASSIGN(const Hdf5FractalHeap heap, Hdf5FractalHeap::open(file_, heap_at));
     return walk_hdf5_tree(file_, tree, [&](const Hdf5Tree& of, std::span<const uint8_t> record) -> Status {
       if (of.type != kNameTree || record.size() < 5) return hdf5_damaged("the names of a group");
@@ -184,7 +184,7 @@ void list_data_sets(Hdf5Metadata& file, uint64_t address, const std::string& pat
   if (found.size() >= most || seen.size() > 10'000 || !seen.insert(address).second) return;
   Result<Hdf5Header> header = read_hdf5_header(file, address);
   if (!header.ok()) return;
-  if (header->find(Hdf5Part::kLayout) != nullptr) return found.push_back(path);
+  if (header->find(Hdf5MessageType::kLayout) != nullptr) return found.push_back(path);
   Result<std::vector<Hdf5Link>> links = hdf5_links(file, *header);
   if (!links.ok()) return;
   std::ranges::sort(*links, {}, &Hdf5Link::name);

@@ -13,8 +13,8 @@ struct Hdf5Link {
   enum class Kind : uint8_t { kHard, kSoft, kExternal, kOther };
   std::string name;
   Kind kind = Kind::kHard;
-  uint64_t address = kHdf5Nowhere;  ///< for a hard link: address of the target's header
-  std::string target;               ///< path of a soft link; file and path of an external link
+  uint64_t address = kHdf5NoAddress;  ///< for a hard link: address of the target's header
+  std::string target;                 ///< path of a soft link; file and path of an external link
 };
 
 /// The members of a group, in any order. Empty if the object is not a group.
@@ -22,7 +22,7 @@ Result<std::vector<Hdf5Link>> hdf5_links(Hdf5Metadata& file, const Hdf5Header& g
 
 /// An object that a path leads to.
 struct Hdf5Object {
-  uint64_t address = kHdf5Nowhere;
+  uint64_t address = kHdf5NoAddress;
   Hdf5Header header;
 };
 

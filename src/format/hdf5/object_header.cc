@@ -95,11 +95,11 @@ class HeaderReader {
     if (in.failed()) return hdf5_damaged("a message is longer than the header it stands in");
     if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
-    if (part == static_cast<uint16_t>(Hdf5Part::kMore)) return more(bytes);
+    if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return more(bytes);
     // A nil message, which is the space that a deleted one left (IV.A.2.a).
     if (part == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {
-      FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5Part>(part), bytes));
+      FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5MessageType>(part), bytes));
     }
     header_.messages.push_back({part, std::move(bytes)});
     return {};
@@ -129,7 +129,7 @@ class HeaderReader {
 
 }  // namespace
 
-const Hdf5Message* Hdf5Header::find(Hdf5Part part) const {
+const Hdf5Message* Hdf5Header::find(Hdf5MessageType part) const {
   const auto found = std::ranges::find(messages, static_cast<uint16_t>(part), &Hdf5Message::part);
   return found == messages.end() ? nullptr : &*found;
 }
@@ -138,7 +138,7 @@ Result<Hdf5Header> read_hdf5_header(Hdf5Metadata& file, uint64_t address) {
   return HeaderReader(file, true).run(address);
 }
 
-Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5Part part, const Buffer& bytes) {
+Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5MessageType part, const Buffer& bytes) {
   Hdf5Cursor in = file.cursor(bytes);
   const uint8_t version = in.u8(), kind = in.u8();
   if (version == 1) in.skip(6);

@@ -7,19 +7,19 @@
 namespace forebay {
 
 /// Kinds of messages in an object's header.
-enum class Hdf5Part : uint16_t {
+enum class Hdf5MessageType : uint16_t {
   kSpace = 0x01,
   kLinks = 0x02,
   kType = 0x03,
   kOldFill = 0x04,
   kFill = 0x05,
   kLink = 0x06,
-  kOtherFiles = 0x07,
+  kExternalFiles = 0x07,
   kLayout = 0x08,
   kFilters = 0x0b,
   kAttribute = 0x0c,
-  kMore = 0x10,
-  kOldGroup = 0x11,
+  kContinuation = 0x10,
+  kSymbolTable = 0x11,
   kAttributes = 0x15,
 };
 
@@ -34,11 +34,11 @@ struct Hdf5Message {
 struct Hdf5Header {
   std::vector<Hdf5Message> messages;
   /// The first message of this kind; null if there is none.
-  const Hdf5Message* find(Hdf5Part part) const;
+  const Hdf5Message* find(Hdf5MessageType part) const;
 };
 
 Result<Hdf5Header> read_hdf5_header(Hdf5Metadata& file, uint64_t address);
 /// Resolves the bytes of a message that may be a reference to another object header.
-Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5Part part, const Buffer& bytes);
+Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5MessageType part, const Buffer& bytes);
 
 }  // namespace forebay

@@ -44,7 +44,7 @@ class FileOpener {
     others.clear();
     const Lock lock(mutex_);
     if (!failed_.ok()) return failed_;
-    return bad_.empty() ? Status() : told();
+    return bad_.empty() ? Status() : bad_files_error();
   }
 
   std::vector<std::shared_ptr<const TableFile>>& opened() { return opened_; }
@@ -87,7 +87,7 @@ class FileOpener {
 
   std::string name(size_t file) const { return files_.store->display_name(files_.files[file].key); }
 
-  Status told() const FOREBAY_REQUIRES(mutex_) {
+  Status bad_files_error() const FOREBAY_REQUIRES(mutex_) {
     const auto& [file, first] = *bad_.begin();
     if (bad_.size() == 1) {
       return Status(first.code(),

@@ -95,7 +95,7 @@ class RowReader {
         if (data_.compact.empty()) return fill();
         return end_to_end(data_.compact.data() + first_ * data_.row_bytes());
       case Hdf5DataSet::Layout::kContiguous: {
-        if (data_.address == kHdf5Nowhere) return fill();
+        if (data_.address == kHdf5NoAddress) return fill();
         FOREBAY_ASSIGN(const Buffer bytes,
                        stored(data_.address + first_ * data_.row_bytes(), count_ * data_.row_bytes()));
         return end_to_end(bytes.data());
@@ -187,7 +187,7 @@ std::vector<ByteRange> hdf5_stored_ranges(const Hdf5DataSet& data, uint64_t firs
   std::vector<ByteRange> ranges;
   if (count == 0 || data.space.elements() == 0 || data.layout == Hdf5DataSet::Layout::kCompact) return ranges;
   if (data.layout == Hdf5DataSet::Layout::kContiguous) {
-    if (data.address != kHdf5Nowhere)
+    if (data.address != kHdf5NoAddress)
       ranges.push_back({data.address + first * data.row_bytes(), count * data.row_bytes()});
     return ranges;
   }

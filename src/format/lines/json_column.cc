@@ -72,7 +72,7 @@ Status JsonColumn::end_row() {
 }
 
 void JsonColumn::end_row_without_value() {
-  keep(rows_);
+  truncate(rows_);
   if (field_.instead) {
     const auto put_value = [&](const auto& value) {
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
@@ -88,7 +88,7 @@ void JsonColumn::end_row_without_value() {
   ++rows_;
 }
 
-void JsonColumn::keep(int64_t rows) {
+void JsonColumn::truncate(int64_t rows) {
   const auto count = static_cast<size_t>(rows);
   if (has_ends()) {
     ends_.resize(count);

@@ -18,8 +18,8 @@ class JsonColumn {
   const JsonField& field() const { return field_; }
   bool is_list() const { return field_.type >= JsonType::kBoolList; }
 
-  /// Adds a value to the row. Returns false if the field cannot hold a JSON value of that type. A
-  /// row gets one value, or any number between begin_list() and end_row().
+  /// Adds a value to the row. Returns false if the field cannot hold a JSON value of that type. The
+  /// row of a list gets any number of values before end_row(), every other row gets one.
   bool add(bool value);
   bool add(int64_t value);
   bool add(uint64_t value);
@@ -33,7 +33,7 @@ class JsonColumn {
   /// empty value.
   void end_row_without_value();
   /// Keeps the first `rows` rows and drops the others, including an unfinished row.
-  void keep(int64_t rows);
+  void truncate(int64_t rows);
   ColumnValues finish() &&;
 
  private:

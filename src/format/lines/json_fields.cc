@@ -99,11 +99,11 @@ struct JsonTypeFinder::Seen {
     return list ? list_type(elements) : scalar_type(scalars);
   }
 
-  void see(const nlohmann::json& value, size_t depth) {
+  void observe(const nlohmann::json& value, size_t depth) {
     // The depth is limited because this function is recursive.
     if (value.is_object() && depth < kDeepestMember) {
       object = true;
-      for (const auto& [name, member] : value.items()) members[name].see(member, depth + 1);
+      for (const auto& [name, member] : value.items()) members[name].observe(member, depth + 1);
     } else if (value.is_array()) {
       list = true;
       for (const nlohmann::json& element : value) elements |= bits_of(element);
@@ -175,9 +175,9 @@ Status JsonTypeFinder::add(std::span<const uint8_t> line) {
   }
   const nlohmann::json& value = maker.made;
   if (value.is_object())
-    root_->see(value, 0);
+    root_->observe(value, 0);
   else
-    root_->members["value"].see(value, 1);
+    root_->members["value"].observe(value, 1);
   return {};
 }
 

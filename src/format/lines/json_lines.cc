@@ -33,7 +33,7 @@ class JsonRun final : public LineReader::Run {
     std::optional<std::string> kept;
     return read_json_record(parsable(line.bytes, shape_.nan, kept), shape_.names, columns_, line.row);
   }
-  void add_nothing() override {
+  void add_bad_row() override {
     for (JsonColumn& column : columns_) column.end_row_without_value();
   }
   Result<std::vector<ColumnValues>> finish() override {

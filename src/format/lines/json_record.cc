@@ -63,7 +63,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (copy_.active()) return copied("null");
     if (list_) return mismatch("null in a list");
     // If a member appears twice, the last one counts, even if it is null.
-    if (at_->field) columns_[*at_->field].keep(row_), seen_[*at_->field] = false;
+    if (at_->field) columns_[*at_->field].truncate(row_), seen_[*at_->field] = false;
     return true;
   }
   bool boolean(bool value) override { return scalar(value, value ? "true" : "false", "true or false"); }
@@ -79,7 +79,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     if (passes_over()) return true;
-    if (!copy_.active() && wanted_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
+    if (!copy_.active() && expected_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
     return scalar(std::string_view(value), nlohmann::json(value).dump(), "a string");
   }
   bool binary(binary_t&) override { return false; }
@@ -115,7 +115,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (opens('[')) return true;
     if (list_ || !at_->field || !columns_[*at_->field].is_list()) return mismatch("a list");
     list_ = true;
-    columns_[*at_->field].keep(row_);
+    columns_[*at_->field].truncate(row_);
     return true;
   }
   bool end_array() override {
@@ -153,7 +153,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     begins_as_value();
     return skipped_ > 0 || (at_ == nullptr && !copy_.active());
   }
-  std::optional<JsonType> wanted_type() const {
+  std::optional<JsonType> expected_type() const {
     if (!at_ || !at_->field) return std::nullopt;
     return columns_[*at_->field].field().type;
   }
@@ -164,7 +164,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
       copy_.open(bracket);
     } else if (skipped_ > 0 || at_ == nullptr) {
       ++skipped_;
-    } else if (wanted_type() == JsonType::kJson) {
+    } else if (expected_type() == JsonType::kJson) {
       copy_.begin(bracket);
     } else {
       return false;
@@ -187,7 +187,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   void take_json(std::string_view text) {
     JsonColumn& column = columns_[*at_->field];
-    column.keep(row_);
+    column.truncate(row_);
     column.add_json(text);
     end_row();
   }
@@ -200,7 +200,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool scalar(T value, std::string_view written, const char* what) {
     if (passes_over()) return true;
     if (copy_.active()) return copied(written);
-    if (wanted_type() != JsonType::kJson) return typed(value, what);
+    if (expected_type() != JsonType::kJson) return typed(value, what);
     take_json(written);
     return true;
   }
@@ -210,7 +210,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     JsonColumn& column = columns_[*at_->field];
     if (list_ != column.is_list()) return mismatch(what);
     // Drops the value that the same member had earlier in this record.
-    if (!list_) column.keep(row_);
+    if (!list_) column.truncate(row_);
     if (!column.add(value)) return mismatch(what);
     return list_ || end_row();
   }
@@ -292,7 +292,7 @@ Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, s
   }
   if (!status.ok()) {
     // Drops the part of the row that was added before the error.
-    for (JsonColumn& column : columns) column.keep(row);
+    for (JsonColumn& column : columns) column.truncate(row);
   }
   return status;
 }

@@ -60,7 +60,9 @@ std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
 LineIndexFiles::LineIndexFiles(const Store& store, const OpenLinesOptions& options)
     : store_(store), options_(options), files_(kLinesKind, options.index_folder) {}
 
-bool LineIndexFiles::keeps(const LineFile& file) const { return file.version != 0 && file.size >= kLeastBytes; }
+bool LineIndexFiles::is_worth_saving(const LineFile& file) const {
+  return file.version != 0 && file.size >= kLeastBytes;
+}
 
 std::string LineIndexFiles::identity(const LineFile& file) const {
   return fmt::format("{}\n{} {} {} {}", store_.display_name(file.key), file.size, file.version, options_.block_bytes,
@@ -70,13 +72,13 @@ std::string LineIndexFiles::identity(const LineFile& file) const {
 std::string LineIndexFiles::path(const LineFile& file) const { return files_.path(identity(file)); }
 
 std::optional<LineIndex> LineIndexFiles::load(const LineFile& file) const {
-  if (!keeps(file)) return std::nullopt;
+  if (!is_worth_saving(file)) return std::nullopt;
   const LoadedIndex loaded = files_.load(identity(file));
   return loaded.state == LoadedIndex::State::kFound ? parsed(loaded.payload, file.size) : std::nullopt;
 }
 
 void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slices) const {
-  if (!keeps(file)) return;
+  if (!is_worth_saving(file)) return;
   files_.save(identity(file), serialised(file.form, slices));
   files_.remove_oldest();
 }

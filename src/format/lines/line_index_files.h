@@ -33,7 +33,7 @@ class LineIndexFiles {
   std::string path(const LineFile& file) const;
 
  private:
-  bool keeps(const LineFile& file) const;
+  bool is_worth_saving(const LineFile& file) const;
   std::string identity(const LineFile& file) const;
 
   const Store& store_;

@@ -144,7 +144,7 @@ Result<Columns> LineSource::decode(int64_t chunk, std::vector<Buffer> fetched, W
     if (line.row >= lines.rows) return;
     Status added = line.whole ? run->add(line) : line_too_long();
     if (added.ok()) return;
-    run->add_nothing();
+    run->add_bad_row();
     bad.emplace(line.row, at_row(std::move(added), display_name, word, line.line));
   });
   if (rows != lines.rows) {

@@ -41,7 +41,7 @@ class LineReader {
     /// Adds the next row. An error makes this row bad.
     virtual Status add(const RowLine& line) = 0;
     /// Adds a bad row, whose values have no meaning.
-    virtual void add_nothing() = 0;
+    virtual void add_bad_row() = 0;
     virtual Result<std::vector<ColumnValues>> finish() = 0;
   };
   virtual std::unique_ptr<Run> begin(int64_t rows, uint64_t bytes, const std::string& file) const = 0;

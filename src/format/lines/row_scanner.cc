@@ -56,12 +56,12 @@ void RowScanner::feed(std::span<const uint8_t> bytes) {
 
 void RowScanner::take(uint32_t c) {
   if (at_ == 0 && c == kUtf16Mark) return;
-  if (form_.values) return take_of_values(c);
+  if (form_.values) return take_value_char(c);
   if (c == '\n') return end_line(next_);
   blank_ = blank_ && (c == ' ' || c == '\t' || c == '\r');
 }
 
-void RowScanner::take_of_values(uint32_t c) {
+void RowScanner::take_value_char(uint32_t c) {
   // This is a byte-order mark: find_text_form() has checked that a list or an object comes first.
   if (at_ < 3 && c >= 0x80 && form_.encoding == TextEncoding::kUtf8) return;
   const JsonValues::Events events = values_.take(c);

@@ -41,7 +41,7 @@ class RowScanner {
   };
 
   void take(uint32_t c);
-  void take_of_values(uint32_t c);
+  void take_value_char(uint32_t c);
   void on_event(JsonValues::Event event, uint64_t at);
   void end_line(uint64_t end);
 

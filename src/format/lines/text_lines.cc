@@ -61,7 +61,7 @@ class TextLineRun final : public LineReader::Run {
     }
     return {};
   }
-  void add_nothing() override {
+  void add_bad_row() override {
     for (TextColumn& column : columns_) column.add(std::span<const uint8_t>());
   }
   Result<std::vector<ColumnValues>> finish() override {

@@ -30,7 +30,7 @@ Result<size_t> column_of(const Columns& columns, const std::string& name, DType 
   return *found;
 }
 
-bool alike(const Field& stored, const Field& field) {
+bool same_type(const Field& stored, const Field& field) {
   return stored.kind == field.kind &&
          (field.kind != FieldKind::kTensor || (stored.dtype == field.dtype && stored.shape == field.shape));
 }
@@ -93,7 +93,7 @@ Result<MaterializedSamples::FieldColumns> MaterializedSamples::field_columns(con
   FieldColumns found;
   if (stored.in_index) {
     const auto column = columns.schema.find(field.name);
-    if (!column || !alike(columns.schema[*column], field))
+    if (!column || !same_type(columns.schema[*column], field))
       return corrupt(fmt::format("its index has no column '{}' of the right type", field.name));
     found.column = *column;
     return found;

@@ -216,16 +216,16 @@ class FilterJob final : public ReadingJob {
   }
 
   Result<NextReads> step(JobInput input) override {
-    if (!input.status.ok()) return told(input.status);
+    if (!input.status.ok()) return failed_read(input.status);
     if (input.buffers.size() != reads_.size()) return NextReads{reads_, {}};
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < reads_.size(); ++i) pieces.push_back({reads_[i].range->offset, std::move(input.buffers[i])});
     WorkMemory memory(kMostGroupBytes);
     const Result<Columns> columns = pass_.file_of(chunk_).decode(data_.chunks[chunk_].group, fields_, pieces, memory);
-    if (!columns.ok()) return told(columns.status());
+    if (!columns.ok()) return failed_read(columns.status());
     if (columns->rows != data_.rows(chunk_) || columns->values.size() != fields_.size())
-      return told(corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns->rows,
-                                      data_.rows(chunk_))));
+      return failed_read(corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file",
+                                             columns->rows, data_.rows(chunk_))));
     const int64_t begin = data_.begins[chunk_];
     found_.kept.keep_some(begin, pass_.match(chunk_, *columns, fields_));
     if (!columns->bad_rows) return NextReads();
@@ -237,7 +237,7 @@ class FilterJob final : public ReadingJob {
  private:
   /// Rows that cannot be decided because of damage stay in the data set as bad rows. The loader's
   /// error policy applies to them.
-  Result<NextReads> told(const Status& status) const {
+  Result<NextReads> failed_read(const Status& status) const {
     Status named = Status(status).with_key(data_.chunk_name(chunk_)).with_operator("filter");
     if (!is_data_error(status.code())) return named;
     found_.kept.keep_all(data_.begins[chunk_], data_.begins[chunk_ + 1]);

@@ -58,7 +58,7 @@ std::partial_ordering order_of(const A& a, const FilterValue& b) {
   return std::visit([&](const auto& value) { return compare_exact(comparable(a), comparable(value)); }, b);
 }
 
-bool holds(std::partial_ordering order, CompareOp op) {
+bool is_satisfied(std::partial_ordering order, CompareOp op) {
   switch (op) {
     case CompareOp::kEqual: return order == 0;
     case CompareOp::kNotEqual: return order != 0;
@@ -80,7 +80,7 @@ bool is_among(const A& cell, const std::vector<FilterValue>& sorted) {
 template <typename A>
 bool match(const RowCondition& condition, const A& cell) {
   if (is_list_op(condition.op)) return is_among(cell, condition.values) == (condition.op == CompareOp::kIn);
-  return holds(order_of(cell, condition.values.front()), condition.op);
+  return is_satisfied(order_of(cell, condition.values.front()), condition.op);
 }
 
 Status wrong_value(const Field& field, const FilterValue& value, std::string_view way) {
@@ -150,7 +150,9 @@ void match_numbers(const RowCondition& condition, const ColumnValues& column, st
   if (is_list_op(condition.op)) return each([&](T cell) { return match(condition, cell); });
   std::visit(
       [&](const auto& value) {
-        each([&, op = condition.op](T cell) { return holds(compare_exact(comparable(cell), comparable(value)), op); });
+        each([&, op = condition.op](T cell) {
+          return is_satisfied(compare_exact(comparable(cell), comparable(value)), op);
+        });
       },
       condition.values.front());
 }

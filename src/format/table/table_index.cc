@@ -105,7 +105,7 @@ class IndexJob final : public ReadingJob {
     if (!open.ok()) return refuse(open.status());
     OpenedTable& opened = run_.opened[file_];
     const std::vector<std::string>& filtered = run_.options.filter_columns;
-    // As the filter needs it.
+    // The filter needs masks, which the file as opened may have already.
     const bool masked = run_.cache.reading.nulls.kind == NullPolicy::Kind::kMask;
     opened.file = with_cached_index(run_.cache.tables, index, *open, masked ? filtered : std::vector<std::string>());
     if (filtered.empty()) return NextReads();

@@ -145,7 +145,7 @@ class KnownFields {
 };
 
 /// The columns in use, derived from the requested names.
-std::set<std::string> wanted_columns(const KnownFields& known, const UniteInput& input) {
+std::set<std::string> columns_in_use(const KnownFields& known, const UniteInput& input) {
   std::set<std::string> wanted;
   const auto want = [&](const std::string& name) {
     if (known.find(name) != nullptr)
@@ -154,25 +154,25 @@ std::set<std::string> wanted_columns(const KnownFields& known, const UniteInput&
       wanted.insert(known.members(name).begin(), known.members(name).end());
   };
   for (const std::string& name : input.columns ? *input.columns : known.order()) want(name);
-  for (const std::string& name : input.looked_at) want(name);
+  for (const std::string& name : input.filter_columns) want(name);
   return wanted;
 }
 
-class Uniting {
+class SchemaUniter {
  public:
-  explicit Uniting(const UniteInput& input) : in_(input), known_(input.files) {}
+  explicit SchemaUniter(const UniteInput& input) : in_(input), known_(input.files) {}
 
   Result<UnitedSchema> run() {
     FOREBAY_RETURN_IF_ERROR(check_partitions());
     FOREBAY_RETURN_IF_ERROR(check_names());
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
-    for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
-    tell_twofold_names();
+    for (const std::string& name : in_.filter_columns) FOREBAY_RETURN_IF_ERROR(check_filter_column(name));
+    warn_twofold_names();
     // All files are processed before errors are reported, so that one message lists all
     // differences.
-    for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
+    for (size_t file = 0; file < in_.files.size(); ++file) add_layout(file);
     if (!refused_.ok()) return refused_;
-    if (!differences_.empty()) return told();
+    if (!differences_.empty()) return differences_error();
     return std::move(united_);
   }
 
@@ -220,14 +220,14 @@ class Uniting {
     return {};
   }
 
-  bool lacks(size_t file, const std::string& name) const {
+  bool lacks_column(size_t file, const std::string& name) const {
     const auto at = known_.index_of(file, name);
     return !at || all_null(in_.files[file]->origin(*at));
   }
 
   bool some_file_lacks(const std::string& name) const {
     for (size_t file = 0; file < in_.files.size(); ++file) {
-      if (known_.first_alike(file) == file && lacks(file, name)) return true;
+      if (known_.first_alike(file) == file && lacks_column(file, name)) return true;
     }
     return false;
   }
@@ -303,14 +303,14 @@ class Uniting {
       } else if (!taken_.contains(name)) {
         return missing("columns", name);
       }
-      if (in_.first_decides && known_.find(name) != nullptr && !first_has(name)) note_only_later(name);
+      if (in_.first_decides && known_.find(name) != nullptr && !first_has(name)) note_missing_from_first(name);
     }
     return {};
   }
 
   /// Warns if a column was chosen over a struct or its member of the same full name, because this
   /// is not visible otherwise.
-  void tell_twofold_names() const {
+  void warn_twofold_names() const {
     if (in_.warnings == nullptr) return;
     std::set<std::string> names;
     for (size_t file = 0; file < in_.files.size(); ++file) {
@@ -325,18 +325,19 @@ class Uniting {
     for (const std::string& name : names) in_.warnings->add(kTwofoldNames, name);
   }
 
-  Status look_at(const std::string& name) {
+  /// Checks that a column of a filter exists, and has it compared between the files.
+  Status check_filter_column(const std::string& name) {
     if (is_folder(name)) return {};
     const Known* known = known_.find(name);
     if (known == nullptr) return missing("filter", name);
-    if (in_.first_decides && !first_has(name)) note_only_later(name);
+    if (in_.first_decides && !first_has(name)) note_missing_from_first(name);
     if (!taken_.contains(name))
       only_compared_.push_back({known_.field(*known), TableColumn::From::kFile, 0, known->role, {}});
     return {};
   }
 
   /// Reports a column that the first file lacks, if the first file decides.
-  void note_only_later(const std::string& name) {
+  void note_missing_from_first(const std::string& name) {
     const Known& known = *known_.find(name);
     differ(0, known.file,
            fmt::format("has no column '{}' ({}), which", name, type_text(*in_.files[known.file], known.at)), "has");
@@ -362,7 +363,7 @@ class Uniting {
   }
 
   /// Finds the columns in one file, and records differences from the others.
-  void lay_out(size_t file) {
+  void add_layout(size_t file) {
     if (const size_t first = known_.first_alike(file); first != file) {
       united_.layout_of.push_back(united_.layout_of[first]);
       for (const auto& difference : noted_[first]) ++differences_[difference].second;
@@ -377,7 +378,7 @@ class Uniting {
     }
     // The position of these columns does not matter; differences are recorded.
     for (const TableColumn& column : only_compared_) find(file, column);
-    note_stranger(file);
+    note_unrelated_file(file);
     // There are few layouts, because most tables come from one writer.
     const auto known = std::ranges::find(united_.layouts, layout);
     united_.layout_of.push_back(static_cast<uint32_t>(known - united_.layouts.begin()));
@@ -390,7 +391,7 @@ class Uniting {
     const std::optional<size_t> at = known_.index_of(file, name);
     const Known* known = known_.find(name);
     if (!at || (all_null(table.origin(*at)) && !(known != nullptr && known->untyped)))
-      return absent(file, column, at.has_value());
+      return place_of_absent(file, column, at.has_value());
     const Role role = role_in(table, *at);
     if (known == nullptr) {
       differ(file, file,
@@ -402,7 +403,7 @@ class Uniting {
                table.time_type(*at) != in_.files[known->file]->time_type(known->at)) {
       differ(file, known->file, fmt::format("has the column '{}' as {}, where", name, type_text(table, *at)),
              fmt::format("has it as {}", type_text(*in_.files[known->file], known->at)));
-      if (column.role == Role::kValues && unlike_.empty()) unlike_ = name;
+      if (column.role == Role::kValues && conflicting_column_.empty()) conflicting_column_ = name;
     }
     return *at;
   }
@@ -413,22 +414,22 @@ class Uniting {
   }
 
   void note_two_roles(size_t file, size_t at, const Known& known) {
-    const bool own = role_in(*in_.files[file], at) == Role::kValues;
-    const size_t with = own ? known.file : file, without = own ? file : known.file;
+    const bool is_column = role_in(*in_.files[file], at) == Role::kValues;
+    const size_t with = is_column ? known.file : file, without = is_column ? file : known.file;
     const TableFile& masked = *in_.files[with];
-    const size_t mask = own ? known.at : at;
+    const size_t mask = is_column ? known.at : at;
     const std::string& of = masked.schema()[masked.origin(mask).values].name;
     differ(without, with, fmt::format("has a column '{}' of its own, which", masked.schema()[mask].name),
            fmt::format("has as the {} of '{}'", masked.is_mask(mask) ? "mask" : "lengths", of));
   }
 
-  /// Handles a column that a file lacks or has only as null.
-  size_t absent(size_t file, const TableColumn& column, bool said) {
+  /// The place in the layout of a column that a file lacks, or, with `null_only`, has only as null.
+  size_t place_of_absent(size_t file, const TableColumn& column, bool null_only) {
     const std::string& name = column.field.name;
     if (column.role == Role::kMask) {
       const std::optional<std::string> owner = owner_of(name);
       // A file in which the column cannot be null has no mask for it.
-      if (owner && !lacks(file, *owner)) {
+      if (owner && !lacks_column(file, *owner)) {
         const Shape& shape = column.field.shape;
         if (!shape.fully_known())
           differ(file, file, fmt::format("has no nulls in the lists of '{}', where others do: their masks", *owner),
@@ -437,7 +438,7 @@ class Uniting {
       }
       return kNowhere;
     }
-    if (in_.first_decides && !said) {
+    if (in_.first_decides && !null_only) {
       const Known& known = *known_.find(name);
       differ(file, known.file,
              fmt::format("has no column '{}' ({}), which", name, type_text(*in_.files[known.file], known.at)), "has");
@@ -456,7 +457,7 @@ class Uniting {
 
   /// Reports a file that does not belong to the table: one that shares no column with the first, or
   /// that has additional columns where the first file decides.
-  void note_stranger(size_t file) {
+  void note_unrelated_file(size_t file) {
     if (file == 0 || known_.first_alike(file) != file) return;
     const Schema& schema = in_.files[file]->schema();
     if (in_.first_decides && !in_.columns) {
@@ -482,7 +483,7 @@ class Uniting {
     noted_[current_].push_back(key);
   }
 
-  Status told() const {
+  Status differences_error() const {
     std::string text = "the files are not one table:";
     size_t named = 0;
     for (const auto& [difference, files] : differences_) {
@@ -492,9 +493,10 @@ class Uniting {
     }
     if (differences_.size() > kDifferencesNamed)
       text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
-    if (!unlike_.empty() && !in_.first_decides)
-      text += fmt::format(
-          "\nGive the column a type with types={{'{}': 'string'}} or another type that holds all values", unlike_);
+    if (!conflicting_column_.empty() && !in_.first_decides)
+      text +=
+          fmt::format("\nGive the column a type with types={{'{}': 'string'}} or another type that holds all values",
+                      conflicting_column_);
     return invalid_argument(text +
                             "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
   }
@@ -504,8 +506,8 @@ class Uniting {
   UnitedSchema united_;
   std::vector<TableColumn> only_compared_;
   std::set<std::string> taken_;
-  std::string unlike_;  ///< first column whose types cannot be united
-  Status refused_;      // error of the first unsupported field
+  std::string conflicting_column_;  ///< first column whose types cannot be united
+  Status refused_;                  // error of the first unsupported field
   using Difference = std::pair<std::string, std::string>;
   // Maps to the first such file, and their number.
   std::map<Difference, std::pair<size_t, size_t>> differences_;
@@ -534,7 +536,7 @@ std::optional<ColumnType> united_type(const UniteInput& input, const KnownFields
 std::vector<ColumnTypes> common_types(const UniteInput& input) {
   const KnownFields known(input.files);
   std::vector<ColumnTypes> types(input.files.size(), input.reading.types);
-  for (const std::string& name : wanted_columns(known, input)) {
+  for (const std::string& name : columns_in_use(known, input)) {
     if (known.find(name)->role != Role::kValues || find_type(input.reading.types, name) != nullptr) continue;
     const std::optional<ColumnType> united = united_type(input, known, name);
     if (!united) continue;
@@ -553,6 +555,6 @@ std::vector<ColumnTypes> common_types(const UniteInput& input) {
   return types;
 }
 
-Result<UnitedSchema> unite_schemas(const UniteInput& input) { return Uniting(input).run(); }
+Result<UnitedSchema> unite_schemas(const UniteInput& input) { return SchemaUniter(input).run(); }
 
 }  // namespace forebay

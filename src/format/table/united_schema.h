@@ -51,7 +51,7 @@ struct UniteInput {
   std::span<const PartitionColumn> partitions;
   std::optional<std::vector<std::string>> columns;  ///< requested columns; all if absent
   /// Other columns, used by filters, that must have one type in all files.
-  std::vector<std::string> looked_at;
+  std::vector<std::string> filter_columns;
   TableReading reading = {};  ///< how the files were opened
   /// True if the first file's columns are the table's. A column that another file lacks or adds is
   /// then an error.
@@ -62,7 +62,7 @@ struct UniteInput {
 
 /// For each file, the types as which its columns are to be read so that all files agree:
 /// `reading.types`, and common_type() of columns whose types differ. Covers only columns that are
-/// requested or looked at. Columns that cannot be united are left out.
+/// requested or used by filters. Columns that cannot be united are left out.
 std::vector<ColumnTypes> common_types(const UniteInput& input);
 
 /// Computes one schema for all files, which were opened with common_types(). The columns are those

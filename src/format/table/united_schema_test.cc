@@ -20,7 +20,7 @@ struct Uniter {
   Stubs stubs;
   std::vector<PartitionColumn> partitions = {};
   std::optional<Names> columns = {};
-  Names looked_at = {};
+  Names filter_columns = {};
   NullPolicy::Kind nulls = NullPolicy::Kind::kError;
   bool first_decides = false;
   DataWarnings* warnings = nullptr;
@@ -31,7 +31,7 @@ struct Uniter {
     for (size_t i = 0; i < files.size(); ++i) names.emplace_back(1, static_cast<char>('a' + i));
     NullPolicy policy;
     policy.kind = nulls;
-    return unite_schemas({files, names, partitions, columns, looked_at, policy, first_decides, warnings});
+    return unite_schemas({files, names, partitions, columns, filter_columns, policy, first_decides, warnings});
   }
 };
 
@@ -221,8 +221,8 @@ TEST(UnitedSchema, a_column_that_files_lack_is_null_in_them) {
 }
 
 TEST(UnitedSchema, where_the_first_file_decides_others_have_its_columns) {
-  const auto unite = [](Stubs files, std::optional<Names> columns = {}, Names looked_at = {}) {
-    return Uniter{std::move(files), {}, std::move(columns), std::move(looked_at), NullPolicy::Kind::kError, true}
+  const auto unite = [](Stubs files, std::optional<Names> columns = {}, Names filter_columns = {}) {
+    return Uniter{std::move(files), {}, std::move(columns), std::move(filter_columns), NullPolicy::Kind::kError, true}
         .unite();
   };
   const Stubs more = {stub_of({"x"}), stub_of({"x", "z"})};

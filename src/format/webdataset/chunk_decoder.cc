@@ -26,8 +26,8 @@ struct FoundFile {
   TarBytes bytes;
   /// Index of its extension among those of the field; the maximum if there is no file.
   uint32_t rank = UINT32_MAX;
-  bool dead = false;  ///< a link that leads to no file of the shard
-  bool there() const { return rank != UINT32_MAX; }
+  bool dead_link = false;  ///< a link that leads to no file of the shard
+  bool exists() const { return rank != UINT32_MAX; }
 };
 
 /// The files of a chunk by row and field.
@@ -37,11 +37,11 @@ class ChunkFiles {
     for (size_t i = 0; i < fields.size(); ++i) {
       const std::vector<std::string>& extensions = all[fields[i]].extensions;
       for (uint32_t rank = 0; rank < extensions.size(); ++rank)
-        takers_[extensions[rank]].emplace_back(static_cast<uint32_t>(i), rank);
+        fields_by_extension_[extensions[rank]].emplace_back(static_cast<uint32_t>(i), rank);
     }
   }
 
-  void add(const TarSampleName& name, TarBytes data, bool dead) {
+  void add(const TarSampleName& name, TarBytes data, bool dead_link) {
     if (keys_.empty() || keys_.back() != name.base) {
       keys_.emplace_back(name.base);
       found_.resize(found_.size() + fields_);
@@ -49,13 +49,13 @@ class ChunkFiles {
     }
     const auto number = numbers_.emplace(name.extension, static_cast<uint32_t>(numbers_.size())).first;
     extensions_.push_back(number->second);
-    const auto takers = takers_.find(name.extension);
-    if (takers == takers_.end()) return;
-    for (const auto& [field, rank] : takers->second) {
+    const auto candidates = fields_by_extension_.find(name.extension);
+    if (candidates == fields_by_extension_.end()) return;
+    for (const auto& [field, rank] : candidates->second) {
       FoundFile& found = found_[found_.size() - fields_ + field];
       // It is unclear which of the two files is meant, so only this row is bad.
-      if (rank == found.rank) twice_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
-      if (rank < found.rank) found = {data, rank, dead};
+      if (rank == found.rank) duplicates_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
+      if (rank < found.rank) found = {data, rank, dead_link};
     }
   }
 
@@ -75,23 +75,23 @@ class ChunkFiles {
     return names;
   }
   /// Rows that have an extension more than once, with that extension.
-  const std::map<int64_t, std::string>& twice() const { return twice_; }
+  const std::map<int64_t, std::string>& duplicates() const { return duplicates_; }
 
  private:
   const size_t fields_;
-  std::unordered_map<std::string, std::vector<std::pair<uint32_t, uint32_t>>> takers_;
+  std::unordered_map<std::string, std::vector<std::pair<uint32_t, uint32_t>>> fields_by_extension_;
   std::vector<std::string> keys_;
   std::vector<FoundFile> found_;
   // Used for messages: the extensions of all files as numbers, and where those of each row begin.
   std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<uint32_t> extensions_, first_extension_;
-  std::map<int64_t, std::string> twice_;
+  std::map<int64_t, std::string> duplicates_;
 };
 
 constexpr std::string_view kDotRule =
     "names end at the first dot, and all behind it is the extension; with split=\"last\" they end at the last one";
 
-Status changed(const std::string& why) {
+Status changed_shard_error(const std::string& why) {
   return corrupt(fmt::format("{}; the shard was changed since it was opened: open it again", why));
 }
 
@@ -104,18 +104,18 @@ class LinkedBytes {
 
   struct Next {
     TarBytes bytes;
-    bool dead = false;
+    bool dead_link = false;
   };
   /// The bytes of the next link.
   Result<Next> next() {
-    if (at_ == links_.size()) return changed("more links stand there than in the index");
+    if (at_ == links_.size()) return changed_shard_error("more links stand there than in the index");
     const ShardChunks::Link& link = links_[at_++];
     if (!link.found) return Next{{}, true};
     const TarBytes file = with_header(link);
     // If the shard was replaced during the run, another header or none is found here.
     const Result<TarHeaderBlock> header = file.empty() ? corrupt("") : parse_tar_header(file.first(kTarBlockBytes));
     if (!header.ok() || (header->size != 0 && header->size != link.bytes))
-      return changed("a link leads to another file than in the index");
+      return changed_shard_error("a link leads to another file than in the index");
     return Next{file.subspan(kTarBlockBytes), false};
   }
 
@@ -148,13 +148,13 @@ Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span
     // All headers of the chunk must be in its bytes. Another entry or an end means that the shard
     // changed after it was indexed.
     if (step != TarWalker::Step::kMember || member.data + member.size > range.end)
-      return changed(
+      return changed_shard_error(
           fmt::format("the files between bytes {} and {} are not those of the index", range.begin, range.end));
     if (member.kind != TarMember::Kind::kFile && !member.is_link()) continue;
     FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name, chunks.split));
     if (name && member.is_link()) {
       FOREBAY_ASSIGN(const LinkedBytes::Next target, links.next());
-      files.add(*name, target.bytes, target.dead);
+      files.add(*name, target.bytes, target.dead_link);
     } else if (name) {
       files.add(*name, bytes.subspan(member.data - range.begin, member.size), false);
     }
@@ -162,7 +162,8 @@ Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span
     if (files.rows() > chunks.rows(chunk)) break;
   }
   if (files.rows() != chunks.rows(chunk))
-    return changed(fmt::format("{} samples stand where the index has {}", files.rows(), chunks.rows(chunk)));
+    return changed_shard_error(
+        fmt::format("{} samples stand where the index has {}", files.rows(), chunks.rows(chunk)));
   return files;
 }
 
@@ -179,28 +180,28 @@ std::optional<int64_t> whole_number(std::string_view text) {
 }
 
 /// Fills the columns of a chunk one after the other.
-class ColumnsMaker {
+class ColumnsBuilder {
  public:
-  ColumnsMaker(const ShardChunks& chunks, size_t chunk, const ChunkFiles& files)
+  ColumnsBuilder(const ShardChunks& chunks, size_t chunk, const ChunkFiles& files)
       : chunks_(chunks), chunk_(chunk), files_(files) {
     columns_.rows = files.rows();
-    for (const auto& [row, extension] : files.twice())
-      spoil(row, corrupt(fmt::format("has more than one file '{}'", extension)));
+    for (const auto& [row, extension] : files.duplicates())
+      mark_bad(row, corrupt(fmt::format("has more than one file '{}'", extension)));
   }
 
   Status add(size_t column, size_t field) {
-    const ShardField& about = chunks_.fields[field];
-    if (about.kind() == ExtensionKind::kInteger)
-      add_numbers(column, about);
+    const ShardField& spec = chunks_.fields[field];
+    if (spec.kind() == ExtensionKind::kInteger)
+      add_numbers(column, spec);
     else
       FOREBAY_RETURN_IF_ERROR(add_strings(column, field));
     for (int64_t row = 0; row < columns_.rows; ++row) {
       const FoundFile& found = files_.at(row, column);
-      if (!about.optional && !found.there()) spoil(row, lacks(row, about));
-      if (found.dead)
-        spoil(row, not_found(fmt::format("'{}' is a link to a file that is not in the shard", about.name)));
+      if (!spec.optional && !found.exists()) mark_bad(row, missing_field_error(row, spec));
+      if (found.dead_link)
+        mark_bad(row, not_found(fmt::format("'{}' is a link to a file that is not in the shard", spec.name)));
     }
-    if (about.optional) add_mask(column);
+    if (spec.optional) add_mask(column);
     return {};
   }
 
@@ -221,26 +222,26 @@ class ColumnsMaker {
  private:
   const ShardChunks::Shard& shard() const { return chunks_.shards[chunks_.chunks[chunk_].shard]; }
 
-  void spoil(int64_t row, Status why) {
+  void mark_bad(int64_t row, Status why) {
     bad_.emplace(row, std::move(why).with_key(fmt::format("{}: {}", chunks_.store->display_name(shard().key),
                                                           files_.keys()[static_cast<size_t>(row)])));
   }
 
   /// Error for a missing field: names the extensions that the sample has, and the rule by which
   /// they do not match.
-  Status lacks(int64_t row, const ShardField& about) const {
+  Status missing_field_error(int64_t row, const ShardField& spec) const {
     const std::vector<std::string_view> has = files_.extensions(row);
-    return corrupt(fmt::format("has no {}; it has {}{}", fmt::join(about.extensions, " or "), fmt::join(has, ", "),
-                               why_it_lacks(about, has)));
+    return corrupt(fmt::format("has no {}; it has {}{}", fmt::join(spec.extensions, " or "), fmt::join(has, ", "),
+                               missing_field_hint(spec, has)));
   }
 
-  std::string why_it_lacks(const ShardField& about, std::span<const std::string_view> has) const {
+  std::string missing_field_hint(const ShardField& spec, std::span<const std::string_view> has) const {
     const auto ends_alike = [](std::string_view one, std::string_view other) {
       return one.ends_with(fmt::format(".{}", other)) || other.ends_with(fmt::format(".{}", one));
     };
     for (const std::string_view extension : has) {
       const bool alike =
-          std::ranges::any_of(about.extensions, [&](const auto& one) { return ends_alike(extension, one); });
+          std::ranges::any_of(spec.extensions, [&](const auto& one) { return ends_alike(extension, one); });
       if (alike) return fmt::format("; {}", kDotRule);
     }
     // In this case optional= would turn one sample into two.
@@ -272,26 +273,27 @@ class ColumnsMaker {
     uint64_t total = 0;
     for (int64_t row = 0; row < columns_.rows; ++row) total += files_.at(row, column).bytes.size();
     // Only the indexed size was reserved.
-    if (total != chunks_.bytes_of_fields(chunk_)[field]) return changed("the files have other sizes than in the index");
+    if (total != chunks_.bytes_of_fields(chunk_)[field])
+      return changed_shard_error("the files have other sizes than in the index");
     ColumnValues values = strings(total);
     const bool text = chunks_.fields[field].kind() == ExtensionKind::kText;
     for (int64_t row = 0; row < columns_.rows; ++row) {
       const TarBytes bytes = files_.at(row, column).bytes;
       append(values, row, bytes);
-      if (text && !is_utf8(bytes)) spoil(row, corrupt(fmt::format("'{}' is not UTF-8", chunks_.fields[field].name)));
+      if (text && !is_utf8(bytes)) mark_bad(row, corrupt(fmt::format("'{}' is not UTF-8", chunks_.fields[field].name)));
     }
     columns_.values.push_back(std::move(values));
     return {};
   }
 
-  void add_numbers(size_t column, const ShardField& about) {
+  void add_numbers(size_t column, const ShardField& spec) {
     ColumnValues values;
     values.values = Buffer::allocate(static_cast<size_t>(columns_.rows) * sizeof(int64_t));
     for (int64_t row = 0; row < columns_.rows; ++row) {
       const FoundFile& found = files_.at(row, column);
       const std::optional<int64_t> value = whole_number(text_of(found.bytes));
-      if (found.there() && !found.dead && !value)
-        spoil(row, corrupt(fmt::format("'{}' is no whole number of 64 bits", about.name)));
+      if (found.exists() && !found.dead_link && !value)
+        mark_bad(row, corrupt(fmt::format("'{}' is no whole number of 64 bits", spec.name)));
       reinterpret_cast<int64_t*>(values.values.data())[row] = value.value_or(0);
     }
     columns_.values.push_back(std::move(values));
@@ -300,7 +302,7 @@ class ColumnsMaker {
   void add_mask(size_t column) {
     ColumnValues mask;
     mask.values = Buffer::allocate(static_cast<size_t>(columns_.rows));
-    for (int64_t row = 0; row < columns_.rows; ++row) mask.values.data()[row] = files_.at(row, column).there() ? 1 : 0;
+    for (int64_t row = 0; row < columns_.rows; ++row) mask.values.data()[row] = files_.at(row, column).exists() ? 1 : 0;
     columns_.values.push_back(std::move(mask));
   }
 
@@ -317,10 +319,10 @@ uint64_t decoded_shard_bytes(const ShardChunks& chunks, size_t chunk, std::span<
   const auto rows = static_cast<uint64_t>(chunks.rows(chunk));
   uint64_t bytes = chunks.chunks[chunk].name_bytes + (rows + 1) * sizeof(int64_t);
   for (const size_t field : fields) {
-    const ShardField& about = chunks.fields[field];
-    const bool number = about.kind() == ExtensionKind::kInteger;
-    bytes += (rows + 1) * sizeof(int64_t) + (about.optional ? rows : 0) +
-             (number ? 0 : chunks.bytes_of_fields(chunk)[field]);
+    const ShardField& spec = chunks.fields[field];
+    const bool number = spec.kind() == ExtensionKind::kInteger;
+    bytes +=
+        (rows + 1) * sizeof(int64_t) + (spec.optional ? rows : 0) + (number ? 0 : chunks.bytes_of_fields(chunk)[field]);
   }
   // Memory for the table of files during decoding. Each file has at least one header block.
   const uint64_t files = (chunks.chunks[chunk].end - chunks.chunks[chunk].begin) / kTarBlockBytes;
@@ -333,8 +335,9 @@ Result<Columns> decode_shard_chunk(const ShardChunks& chunks, size_t chunk, std:
   FOREBAY_ASSIGN(const ChunkFiles files, find_files(chunks, chunk, fields, bytes, linked));
   uint64_t names = 0;
   for (const std::string& key : files.keys()) names += key.size();
-  if (names != chunks.chunks[chunk].name_bytes) return changed("the samples have other names than in the index");
-  ColumnsMaker maker(chunks, chunk, files);
+  if (names != chunks.chunks[chunk].name_bytes)
+    return changed_shard_error("the samples have other names than in the index");
+  ColumnsBuilder maker(chunks, chunk, files);
   std::vector<ShardField> chosen;
   for (size_t i = 0; i < fields.size(); ++i) {
     FOREBAY_RETURN_IF_ERROR(maker.add(i, fields[i]));

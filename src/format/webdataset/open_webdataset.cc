@@ -29,7 +29,7 @@ std::map<std::string, size_t> extensions_of(std::span<const TarIndex> indexes) {
   return extensions;
 }
 
-Status is_refused(const std::string& extension, const std::string& shard) {
+Status pickle_error(const std::string& extension, const std::string& shard) {
   return unsupported(
              fmt::format(
                  "has files '.{}', and reading a pickle runs what it says, so none is read; name the other fields "
@@ -46,7 +46,7 @@ Result<std::vector<ShardField>> found_fields(const DataFiles& files, std::span<c
   for (const auto& [extension, shard] : extensions_of(indexes)) {
     const std::string name = files.store->display_name(files.files[shard].key);
     // An error is better than skipping it: a silently missing field would be noticed much later.
-    if (kind_of_extension(extension) == ExtensionKind::kPickle) return is_refused(extension, name);
+    if (kind_of_extension(extension) == ExtensionKind::kPickle) return pickle_error(extension, name);
     fields.push_back({extension, {extension}, std::ranges::find(optional, extension) != optional.end()});
   }
   if (fields.size() > kMostFields)
@@ -145,7 +145,7 @@ Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, cons
                                                            std::stop_token stop) {
   FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
   if (!request.is_list)
-    std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(TarIndexFiles::kBeside); });
+    std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(TarIndexFiles::kIndexExtension); });
   if (request.beside && files.store->remote())
     return invalid_argument(
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
@@ -159,8 +159,8 @@ Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, cons
     FOREBAY_ASSIGN(chunks->fields, found_fields(files, indexes, request.optional));
   }
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(chunks->fields));
-  const bool halves = std::ranges::any_of(chunks->fields, &ShardField::optional);
-  FOREBAY_RETURN_IF_ERROR(tell_left_out_members(files, indexes, halves));
+  const bool count_split_samples = std::ranges::any_of(chunks->fields, &ShardField::optional);
+  FOREBAY_RETURN_IF_ERROR(warn_left_out_members(files, indexes, count_split_samples));
   FOREBAY_RETURN_IF_ERROR(check_found(chunks->fields, request.optional, indexes, request.split));
   chunks->version = version_of(files, indexes, chunks->fields, request.chunk_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {

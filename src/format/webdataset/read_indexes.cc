@@ -43,14 +43,14 @@ class ShardJob final : public ReadingJob {
   ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]), grouper_(run.split) {}
 
   Result<NextReads> step(JobInput input) override {
-    if (!input.status.ok()) return refuse(input.status);
+    if (!input.status.ok()) return record_error(input.status);
     if (input.info) {
       entry_.size = input.info->size;
       entry_.version = input.info->version;
     }
     if (!entry_.size) return NextReads{{}, entry_.key};
     if (!walker_) {
-      if (auto kept = run_.kept.load(known_as())) return done(std::move(*kept));
+      if (auto kept = run_.kept.load(index_identity())) return done(std::move(*kept));
       walker_.emplace(0, *entry_.size);
     }
     if (!input.buffers.empty()) window_ = std::move(input.buffers.front());
@@ -58,7 +58,7 @@ class ShardJob final : public ReadingJob {
   }
 
  private:
-  TarIndexFiles::Shard known_as() const { return {name(), *entry_.size, entry_.version}; }
+  TarIndexFiles::Shard index_identity() const { return {name(), *entry_.size, entry_.version}; }
 
   Result<NextReads> walk() {
     TarMember member;
@@ -67,19 +67,19 @@ class ShardJob final : public ReadingJob {
       // The window is shorter than a header, so nothing has been read that tells what the file is.
       if (!step.ok() && window_.span().empty() && *entry_.size > 0)
         return NextReads{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
-      if (!step.ok()) return refuse(named(step.status()));
+      if (!step.ok()) return record_error(named(step.status()));
       if (*step == TarWalker::Step::kNeedsMore) return NextReads{{next_window()}, {}};
       if (*step == TarWalker::Step::kEnd) {
-        if (again_ || !grouper_.has_links()) return finish();
-        again_ = true;
+        if (resolving_links_ || !grouper_.has_links()) return finish();
+        resolving_links_ = true;
         walker_.emplace(0, *entry_.size);
         continue;
       }
-      if (again_) {
-        grouper_.find_targets(member);
+      if (resolving_links_) {
+        grouper_.record_member(member);
         continue;
       }
-      if (const Status added = grouper_.add(member); !added.ok()) return refuse(added);
+      if (const Status added = grouper_.add(member); !added.ok()) return record_error(added);
     }
   }
 
@@ -97,7 +97,7 @@ class ShardJob final : public ReadingJob {
 
   Result<NextReads> finish() {
     TarIndex index = std::move(grouper_).take(walker_->trailing_bytes());
-    run_.kept.save(known_as(), index);
+    run_.kept.save(index_identity(), index);
     return done(std::move(index));
   }
 
@@ -121,7 +121,7 @@ class ShardJob final : public ReadingJob {
   }
 
   /// An error in this shard ends no other job, so that all errors are reported together.
-  Result<NextReads> refuse(const Status& status) {
+  Result<NextReads> record_error(const Status& status) {
     if (!is_data_error(status.code())) return Status(status).with_key(name());
     const Lock lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);
@@ -135,7 +135,7 @@ class ShardJob final : public ReadingJob {
   DataFile& entry_;
   std::optional<TarWalker> walker_;
   SampleGrouper grouper_;
-  bool again_ = false;  // the second pass, which resolves links
+  bool resolving_links_ = false;  // the second pass, which resolves links
   Buffer window_;
   uint64_t window_at_ = 0;
 };
@@ -173,7 +173,7 @@ Result<std::vector<TarIndex>> read_shard_indexes(DataFiles& files, const ShardIn
       *files.store, files.files.size(), [&](size_t file) { return std::make_unique<ShardJob>(run, file); }, jobs,
       std::move(stop)));
   if (!options.kept.empty()) run.kept.remove_oldest();
-  run.kept.tell();
+  run.kept.log_problems();
   const Lock lock(run.bad_mutex);
   if (!run.bad.empty()) return bad_shards(run);
   return std::move(run.indexes);

@@ -22,9 +22,9 @@ class SampleGrouper {
   /// Takes the members in the order of the tar. Corrupt for paths that leave their folder,
   /// Unsupported if nearly every file has its own extension.
   Status add(const TarMember& member);
-  /// True if some files are links. All members must then be passed again, to find_targets().
+  /// True if some files are links. All members must then be passed again, to record_member().
   bool has_links() const { return !links_.empty(); }
-  void find_targets(const TarMember& member) { links_.find_targets(member); }
+  void record_member(const TarMember& member) { links_.record_member(member); }
   /// Returns the index. `trailing_bytes` is TarWalker::trailing_bytes().
   TarIndex take(uint64_t trailing_bytes = 0) &&;
 

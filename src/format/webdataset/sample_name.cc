@@ -13,13 +13,13 @@ constexpr std::array<std::string_view, 5> kTexts = {"txt", "text", "transcript",
 constexpr std::array<std::string_view, 7> kIntegers = {"cls", "cls2", "class", "count", "index", "inx", "id"};
 constexpr std::array<std::string_view, 6> kPickles = {"pyd", "pickle", "pkl", "pth", "pt", "joblib"};
 
-std::string_view behind_last_dot(std::string_view extension) { return extension.substr(extension.rfind('.') + 1); }
+std::string_view after_last_dot(std::string_view extension) { return extension.substr(extension.rfind('.') + 1); }
 
 bool leaves_its_folder(std::string_view path) {
   if (path.starts_with('/')) return true;
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at), path.size());
-    // Only as a whole component: "a..b" is an ordinary name.
+    // Refused only as a whole component: "a..b" is an ordinary name.
     if (path.substr(at, end - at) == "..") return true;
     at = end + 1;
   }
@@ -50,7 +50,7 @@ Result<std::optional<TarSampleName>> split_sample_name(std::string_view name, Na
 }
 
 ExtensionKind kind_of_extension(std::string_view extension) {
-  const std::string_view last = behind_last_dot(extension);
+  const std::string_view last = after_last_dot(extension);
   const auto among = [last](const auto& words) { return std::ranges::find(words, last) != words.end(); };
   if (among(kTexts)) return ExtensionKind::kText;
   if (among(kIntegers)) return ExtensionKind::kInteger;

@@ -24,24 +24,25 @@ Field field_of(const ShardField& field) {
 
 /// For each extension of a shard: the fields that use it, each with its preference for it (lower is
 /// better).
-using Takers = std::vector<std::vector<std::pair<size_t, size_t>>>;
+using FieldsByExtension = std::vector<std::vector<std::pair<size_t, size_t>>>;
 
-Takers takers_of(std::span<const std::string> extensions, std::span<const ShardField> fields) {
-  Takers takers(extensions.size());
+FieldsByExtension find_fields(std::span<const std::string> extensions, std::span<const ShardField> fields) {
+  FieldsByExtension fields_by_extension(extensions.size());
   for (size_t i = 0; i < extensions.size(); ++i) {
     for (size_t field = 0; field < fields.size(); ++field) {
       const auto& wanted = fields[field].extensions;
       const auto at = std::ranges::find(wanted, extensions[i]);
-      if (at != wanted.end()) takers[i].emplace_back(field, static_cast<size_t>(at - wanted.begin()));
+      if (at != wanted.end()) fields_by_extension[i].emplace_back(field, static_cast<size_t>(at - wanted.begin()));
     }
   }
-  return takers;
+  return fields_by_extension;
 }
 
-void add_field_bytes(std::span<const TarIndex::File> files, const Takers& takers, std::span<uint64_t> bytes) {
+void add_field_bytes(std::span<const TarIndex::File> files, const FieldsByExtension& fields_by_extension,
+                     std::span<uint64_t> bytes) {
   std::vector<std::pair<size_t, uint64_t>> chosen(bytes.size(), {SIZE_MAX, 0});
   for (const TarIndex::File& file : files) {
-    for (const auto& [field, rank] : takers[file.extension]) {
+    for (const auto& [field, rank] : fields_by_extension[file.extension]) {
       // Must be the same rule as in ChunkFiles::add(), because memory for decoding is reserved by
       // these counts.
       if (rank < chosen[field].first) chosen[field] = {rank, file.bytes};
@@ -97,7 +98,7 @@ void ShardChunks::add(Shard shard, const TarIndex& index, uint64_t chunk_bytes) 
   shard.first_id = samples;
   shard.apart = index.skipped[TarIndex::kSplitSample].count;
   shards.push_back(std::move(shard));
-  const Takers takers = takers_of(index.extensions, fields);
+  const FieldsByExtension fields_by_extension = find_fields(index.extensions, fields);
   auto link = index.links.begin();
   uint64_t linked = 0;  // bytes read for links of the chunk
   for (size_t i = 0; i < index.samples.size(); ++i) {
@@ -120,7 +121,7 @@ void ShardChunks::add(Shard shard, const TarIndex& index, uint64_t chunk_bytes) 
     linked += own_linked;
     chunks.back().end = end;
     chunks.back().name_bytes += sample.name_bytes;
-    add_field_bytes(index.files_of(i), takers, std::span(field_bytes).last(fields.size()));
+    add_field_bytes(index.files_of(i), fields_by_extension, std::span(field_bytes).last(fields.size()));
     ++samples;
   }
 }

@@ -26,7 +26,7 @@ std::vector<ShardField> chosen_fields(const ShardChunks& chunks, std::span<const
 }
 
 /// The field that a column is made from; nullopt for `key`.
-std::optional<size_t> field_behind(const ShardChunks& chunks, const std::string& column) {
+std::optional<size_t> field_of_column(const ShardChunks& chunks, const std::string& column) {
   for (size_t i = 0; i < chunks.fields.size(); ++i) {
     const ShardField& field = chunks.fields[i];
     if (column == field.name || (field.optional && column == field.name + "_valid")) return i;
@@ -111,7 +111,7 @@ Result<std::shared_ptr<const ChunkSource>> ShardSource::with_fields(std::span<co
       for (const Field& field : schema_) known.push_back(field.name);
       return invalid_argument(fmt::format("the samples have no field '{}'{}", name, suggestion_text(name, known)));
     }
-    if (const auto field = field_behind(*chunks_, name)) needed.insert(*field);
+    if (const auto field = field_of_column(*chunks_, name)) needed.insert(*field);
   }
   std::vector<size_t> fields(needed.begin(), needed.end()), columns;
   const Schema decoded = schema_of(chosen_fields(*chunks_, fields));

@@ -62,7 +62,7 @@ std::optional<uint64_t> header_number(std::span<const uint8_t> block, HeaderFiel
 
 /// The checksum is the sum of all bytes, with the checksum field as spaces. Old programs summed
 /// signed bytes.
-bool checksum_fits(std::span<const uint8_t> block) {
+bool checksum_matches(std::span<const uint8_t> block) {
   const std::optional<uint64_t> stated = header_number(block, kChecksum);
   if (!stated) return false;
   const auto own = block.subspan(kChecksum.offset, kChecksum.length);
@@ -89,7 +89,7 @@ bool is_zero_block(std::span<const uint8_t> block) {
 }
 
 Result<TarHeaderBlock> parse_tar_header(std::span<const uint8_t> block) {
-  if (!checksum_fits(block)) return corrupt("the checksum of this header is wrong, or no header stands here");
+  if (!checksum_matches(block)) return corrupt("the checksum of this header is wrong, or no header stands here");
   const std::optional<uint64_t> size = header_number(block, kSize);
   if (!size) return corrupt("the size in this header is no number");
   TarHeaderBlock header{std::string(text_at(block, kName)), std::string(text_at(block, kLink)),

@@ -13,7 +13,7 @@ namespace {
 constexpr IndexKind kTarKind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
 
 /// An index next to its shard omits the folder, so that both can be moved together.
-std::string known_as(const TarIndexFiles::Shard& shard, bool beside, NameSplit split) {
+std::string index_identity(const TarIndexFiles::Shard& shard, bool beside, NameSplit split) {
   const std::string name = beside ? std::filesystem::path(shard.name).filename().string() : shard.name;
   return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);
 }
@@ -24,14 +24,14 @@ TarIndexFiles::TarIndexFiles(std::string folder, bool beside, NameSplit split)
     : files_(kTarKind, beside ? "" : std::move(folder)), beside_(beside), split_(split) {}
 
 std::string TarIndexFiles::path(const Shard& shard) const {
-  if (beside_) return fmt::format("{}{}{}", shard.name, split_ == NameSplit::kLastDot ? ".last" : "", kBeside);
-  return files_.path(known_as(shard, beside_, split_));
+  if (beside_) return fmt::format("{}{}{}", shard.name, split_ == NameSplit::kLastDot ? ".last" : "", kIndexExtension);
+  return files_.path(index_identity(shard, beside_, split_));
 }
 
 std::optional<TarIndex> TarIndexFiles::load(const Shard& shard) const {
   if (shard.version == 0) return std::nullopt;
   using State = LoadedIndex::State;
-  const std::string identity = known_as(shard, beside_, split_);
+  const std::string identity = index_identity(shard, beside_, split_);
   const LoadedIndex loaded = beside_ ? load_index_file(kTarKind, path(shard), identity) : files_.load(identity);
   std::optional<TarIndex> index;
   if (loaded.state == State::kFound) index = TarIndex::from_bytes(loaded.payload, shard.size);
@@ -42,28 +42,28 @@ std::optional<TarIndex> TarIndexFiles::load(const Shard& shard) const {
 
 void TarIndexFiles::save(const Shard& shard, const TarIndex& index) const {
   if (shard.version == 0) return;
-  const std::string identity = known_as(shard, beside_, split_);
+  const std::string identity = index_identity(shard, beside_, split_);
   if (!beside_)
     files_.save(identity, index.to_bytes());
   else if (!save_index_file(kTarKind, path(shard), identity, index.to_bytes(), 0644))
     unwritten_.add(path(shard));
 }
 
-void TarIndexFiles::Trouble::add(const std::string& path) {
+void TarIndexFiles::ProblemCount::add(const std::string& path) {
   const Lock lock(mutex);
   if (count++ == 0) first = path;
 }
 
-void TarIndexFiles::tell() const {
-  const auto told = [](Trouble& trouble, std::string_view what) {
-    const Lock lock(trouble.mutex);
-    if (trouble.count > 0)
-      log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,
-                              trouble.count > 1 ? ", …" : ""));
+void TarIndexFiles::log_problems() const {
+  const auto log_problem = [](ProblemCount& problem, std::string_view what) {
+    const Lock lock(problem.mutex);
+    if (problem.count > 0)
+      log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", problem.count.load(), what, problem.first,
+                              problem.count > 1 ? ", …" : ""));
   };
-  told(damaged_, "are damaged: they were made anew");
-  told(stale_, "are of another state of their shards: they were made anew");
-  told(unwritten_, "cannot be written: headers are read again each time");
+  log_problem(damaged_, "are damaged: they were made anew");
+  log_problem(stale_, "are of another state of their shards: they were made anew");
+  log_problem(unwritten_, "cannot be written: headers are read again each time");
 }
 
 }  // namespace forebay

@@ -21,7 +21,7 @@ namespace forebay {
 class TarIndexFiles {
  public:
   /// Ending of index files that lie next to their shards.
-  static constexpr std::string_view kBeside = ".tarindex";
+  static constexpr std::string_view kIndexExtension = ".tarindex";
   static constexpr uint64_t kMostFileBytes = uint64_t{256} << 20;
   static constexpr size_t kMostFiles = 16'384;
 
@@ -37,12 +37,12 @@ class TarIndexFiles {
   /// Removes the least recently used files beyond the limit, except for those next to shards.
   void remove_oldest() const { files_.remove_oldest(); }
   /// Logs one warning about all index files next to shards that could not be used or written.
-  void tell() const;
+  void log_problems() const;
   std::string path(const Shard& shard) const;
 
  private:
   /// A kind of problem: how often it occurred, and where first.
-  struct Trouble {
+  struct ProblemCount {
     std::atomic<int> count = 0;
     Mutex mutex;
     std::string first FOREBAY_GUARDED_BY(mutex);
@@ -52,7 +52,7 @@ class TarIndexFiles {
   const IndexFiles files_;  ///< the cache folder; not used if index files lie next to the shards
   const bool beside_;
   const NameSplit split_;
-  mutable Trouble damaged_, stale_, unwritten_;
+  mutable ProblemCount damaged_, stale_, unwritten_;
 };
 
 }  // namespace forebay

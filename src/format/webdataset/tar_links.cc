@@ -11,7 +11,7 @@ constexpr int kMostLinkSteps = 40;  // chain of links, as Linux allows
 
 }  // namespace
 
-std::optional<std::string> plain_tar_path(std::string_view path) {
+std::optional<std::string> normalize_tar_path(std::string_view path) {
   if (path.starts_with('/')) return std::nullopt;
   std::vector<std::string_view> parts;
   for (size_t at = 0; at < path.size();) {
@@ -33,14 +33,14 @@ size_t TarLinks::add(const TarMember& link) {
   const bool hard = link.kind == TarMember::Kind::kHardLink;
   // A symbolic link is relative to its own folder; an absolute one leaves the tar.
   const std::string folder = hard || link.link.starts_with('/') ? "" : link.name.substr(0, link.name.rfind('/') + 1);
-  links_.push_back({link.begin, plain_tar_path(folder + link.link), hard});
+  links_.push_back({link.begin, normalize_tar_path(folder + link.link), hard});
   by_begin_.emplace(link.begin, links_.size() - 1);
   if (links_.back().name) named_.try_emplace(*links_.back().name);
   return links_.size() - 1;
 }
 
-void TarLinks::find_targets(const TarMember& member) {
-  const std::optional<std::string> name = plain_tar_path(member.name);
+void TarLinks::record_member(const TarMember& member) {
+  const std::optional<std::string> name = normalize_tar_path(member.name);
   const auto wanted = name ? named_.find(*name) : named_.end();
   if (wanted == named_.end()) return;
   Named found{member.begin, std::nullopt, std::nullopt};

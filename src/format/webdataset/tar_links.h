@@ -13,14 +13,14 @@ namespace forebay {
 
 /// Normalizes a path of a tar: "./a//b/../c" becomes "a/c". Returns nullopt if the path leaves the
 /// tar.
-std::optional<std::string> plain_tar_path(std::string_view path);
+std::optional<std::string> normalize_tar_path(std::string_view path);
 
 /// Resolves the links of a tar as Python's tarfile does. A hard link means the last earlier file of
 /// that name. A symbolic link means the last file of that name in the tar, relative to the link's
 /// folder. Links to links are followed.
 ///
 /// It takes two passes over the tar: the first passes links to add(), the second passes all members
-/// to find_targets(). Memory is proportional to the number of links. One thread.
+/// to record_member(). Memory is proportional to the number of links. One thread.
 class TarLinks {
  public:
   /// The range of a file that a link leads to.
@@ -31,7 +31,7 @@ class TarLinks {
   /// Adds a link and returns its number.
   size_t add(const TarMember& link);
   bool empty() const { return links_.empty(); }
-  void find_targets(const TarMember& member);
+  void record_member(const TarMember& member);
   /// Returns nullopt if the link leaves the tar, leads to something that is not a file, or is
   /// circular.
   std::optional<Target> target(size_t link) const;

@@ -6,10 +6,10 @@ namespace forebay {
 namespace {
 
 TEST(tar_links, paths_are_made_plain) {
-  EXPECT_EQ(plain_tar_path("./a//b/../c"), "a/c");
-  EXPECT_EQ(plain_tar_path("a/.."), "");
-  EXPECT_FALSE(plain_tar_path("/a"));
-  EXPECT_FALSE(plain_tar_path("a/../../b"));
+  EXPECT_EQ(normalize_tar_path("./a//b/../c"), "a/c");
+  EXPECT_EQ(normalize_tar_path("a/.."), "");
+  EXPECT_FALSE(normalize_tar_path("/a"));
+  EXPECT_FALSE(normalize_tar_path("a/../../b"));
 }
 
 struct Member {
@@ -31,7 +31,7 @@ std::vector<int> targets(const std::vector<Member>& members) {
   for (const TarMember& member : all) {
     if (member.is_link()) numbers.push_back(links.add(member));
   }
-  for (const TarMember& member : all) links.find_targets(member);
+  for (const TarMember& member : all) links.record_member(member);
   std::vector<int> found;
   for (const size_t number : numbers) {
     const auto target = links.target(number);

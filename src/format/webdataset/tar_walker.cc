@@ -30,7 +30,7 @@ TarMember::Kind kind_of(char type, std::string_view name) {
   }
 }
 /// True for links, devices, folders and pipes, which have no data, whatever size they state.
-bool is_bare(char type) { return type >= '1' && type <= '6'; }
+bool has_no_data(char type) { return type >= '1' && type <= '6'; }
 bool is_extension(char type) { return std::string_view("LKxXg").find(type) != std::string_view::npos; }
 
 std::optional<uint64_t> decimal(std::string_view text) {
@@ -46,7 +46,7 @@ Status TarWalker::error(Code code, const std::string& message, uint64_t at) cons
   return Status(code, fmt::format("at byte {}: {}", at, message)).with_range({at, kTarBlockBytes});
 }
 
-Status TarWalker::end_is_missing() const {
+Status TarWalker::missing_end_error() const {
   return error(Code::kCorrupt,
                tar_bytes_ == 0
                    ? "the file is empty"
@@ -55,7 +55,7 @@ Status TarWalker::end_is_missing() const {
                std::min(at_, tar_bytes_));
 }
 
-std::optional<std::span<const uint8_t>> TarWalker::look(TarWindow window, ByteRange range) {
+std::optional<std::span<const uint8_t>> TarWalker::find_bytes(TarWindow window, ByteRange range) {
   const uint64_t end = window.offset + window.bytes.size();
   if (range.offset >= window.offset && range.offset <= end && range.length <= end - range.offset)
     return window.bytes.subspan(range.offset - window.offset, range.length);
@@ -71,11 +71,11 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
   while (true) {
     // at_ may lie beyond the end: a truncated tar may lack the padding of its last file.
     if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) {
-      if (!ended_) return end_is_missing();
+      if (!ended_) return missing_end_error();
       trailing_bytes_ = tar_bytes_ - at_;
       return Step::kEnd;
     }
-    const auto block = look(window, {at_, kTarBlockBytes});
+    const auto block = find_bytes(window, {at_, kTarBlockBytes});
     if (!block) return Step::kNeedsMore;
     if (is_zero_block(*block)) {
       // An extension header must have a member after it. Otherwise a name would be lost silently.
@@ -94,21 +94,21 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
     const Result<TarHeaderBlock> header = parse_tar_header(*block);
     if (!header.ok()) return error(header.status().code(), header.status().message(), at_);
     if (!is_extension(header->type)) {
-      FOREBAY_RETURN_IF_ERROR(give(*header, member));
+      FOREBAY_RETURN_IF_ERROR(fill_member(*header, member));
       return Step::kMember;
     }
-    FOREBAY_ASSIGN(const bool taken, take_extension(window, *header));
+    FOREBAY_ASSIGN(const bool taken, apply_extension(window, *header));
     if (!taken) return Step::kNeedsMore;
   }
 }
 
-Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& header) {
+Result<bool> TarWalker::apply_extension(TarWindow window, const TarHeaderBlock& header) {
   const uint64_t data = at_ + kTarBlockBytes;
   // Checked before a window of that size is requested.
   if (header.size > kMostExtensionBytes)
     return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
-  if (header.size > tar_bytes_ - data) return end_is_missing();
-  const auto bytes = look(window, {data, header.size});
+  if (header.size > tar_bytes_ - data) return missing_end_error();
+  const auto bytes = find_bytes(window, {data, header.size});
   if (!bytes) {
     needed_ = {at_, kTarBlockBytes + header.size};  // the block is parsed again then
     return false;
@@ -117,7 +117,7 @@ Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& h
     const std::string_view text = as_text(*bytes);
     (header.type == 'L' ? name_ : link_) = text.substr(0, text.find('\0'));
   } else {
-    FOREBAY_RETURN_IF_ERROR(take_pax(*bytes, header.type == 'g'));
+    FOREBAY_RETURN_IF_ERROR(parse_pax(*bytes, header.type == 'g'));
   }
   if (!begin_) begin_ = at_;
   at_ = data + whole_tar_blocks(header.size);
@@ -125,7 +125,7 @@ Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& h
 }
 
 /// Parses records of the form "LENGTH KEY=VALUE\n", where the length includes itself.
-Status TarWalker::take_pax(std::span<const uint8_t> records, bool global) {
+Status TarWalker::parse_pax(std::span<const uint8_t> records, bool global) {
   std::string_view rest = as_text(records);
   while (!rest.empty() && rest.front() != '\0') {
     const size_t space = rest.find(' ');
@@ -136,13 +136,13 @@ Status TarWalker::take_pax(std::span<const uint8_t> records, bool global) {
     const std::string_view record = rest.substr(space + 1, *length - space - 2);
     const size_t equals = record.find('=');
     if (equals == std::string_view::npos) return error(Code::kCorrupt, "this pax header is damaged", at_);
-    FOREBAY_RETURN_IF_ERROR(take_pax_record(record.substr(0, equals), record.substr(equals + 1), global));
+    FOREBAY_RETURN_IF_ERROR(parse_pax_record(record.substr(0, equals), record.substr(equals + 1), global));
     rest.remove_prefix(*length);
   }
   return {};
 }
 
-Status TarWalker::take_pax_record(std::string_view key, std::string_view value, bool global) {
+Status TarWalker::parse_pax_record(std::string_view key, std::string_view value, bool global) {
   if (key.starts_with("GNU.sparse."))
     return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
   if (key != "path" && key != "linkpath" && key != "size") return {};
@@ -157,7 +157,7 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
   return size_ ? Status() : error(Code::kCorrupt, "the size in this pax header is no number", at_);
 }
 
-Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
+Status TarWalker::fill_member(const TarHeaderBlock& header, TarMember& member) {
   if (header.type == 'S') {
     return error(
         Code::kUnsupported,
@@ -166,7 +166,7 @@ Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   if (header.type == 'M') return error(Code::kUnsupported, "the rest of a file that begins in another tar", at_);
   member.begin = begin_.value_or(at_);
   member.data = at_ + kTarBlockBytes;
-  member.size = is_bare(header.type) ? 0 : size_.value_or(header.size);
+  member.size = has_no_data(header.type) ? 0 : size_.value_or(header.size);
   // pax and GNU values take precedence over the header's own fields, which are truncated.
   member.name = name_ ? std::move(*name_) : header.name;
   member.link = link_ ? std::move(*link_) : header.link;

@@ -58,16 +58,16 @@ class TarWalker {
   uint64_t trailing_bytes() const { return trailing_bytes_; }
 
  private:
-  std::optional<std::span<const uint8_t>> look(TarWindow window, ByteRange range);
+  std::optional<std::span<const uint8_t>> find_bytes(TarWindow window, ByteRange range);
   Status error(Code code, const std::string& message, uint64_t at) const;
-  Status end_is_missing() const;
+  Status missing_end_error() const;
   /// True if `block`, which follows the end of a tar, is not the beginning of another tar.
   bool begins_other_data(std::span<const uint8_t> block) const;
   /// Parses an extension header before a member; false if it needs another window.
-  Result<bool> take_extension(TarWindow window, const TarHeaderBlock& header);
-  Status take_pax(std::span<const uint8_t> records, bool global);
-  Status take_pax_record(std::string_view key, std::string_view value, bool global);
-  Status give(const TarHeaderBlock& header, TarMember& member);
+  Result<bool> apply_extension(TarWindow window, const TarHeaderBlock& header);
+  Status parse_pax(std::span<const uint8_t> records, bool global);
+  Status parse_pax_record(std::string_view key, std::string_view value, bool global);
+  Status fill_member(const TarHeaderBlock& header, TarMember& member);
 
   uint64_t at_;
   const uint64_t tar_bytes_;

@@ -11,7 +11,6 @@ class Cepstrum {
  public:
   /// If `range_db` > 0, bands more than `range_db` below the loudest of the recording are raised to
   /// that limit.
-  /// to that limit.
   Cepstrum(int64_t coefficients, int64_t bands, double range_db);
   int64_t coefficients() const { return coefficients_; }
   /// Converts (bands, frames), which it may overwrite, to (coefficients, frames).

@@ -14,15 +14,15 @@ namespace {
 
 // A header may claim this many samples per stored byte without being checked by counting. Speech in
 // Opus has about 20 per byte, silence any number.
-constexpr int64_t kBelievedSamplesOfByte = 64;
+constexpr int64_t kPlausibleSamplesPerByte = 64;
 
 // Memory that later steps need in addition to twice the samples. Both are reserved before decoding,
 // because a task that runs out of memory later starts over, and decoding is the expensive part.
-constexpr uint64_t kBytesBehind = 1 << 18;
+constexpr uint64_t kLaterStepsBytes = 1 << 18;
 
-Status too_long(int64_t samples, const SoundWanted& wanted) {
+Status too_long(int64_t samples, const DecodeSoundOptions& options) {
   return unsupported(fmt::format("{} samples are more than max_samples={}; raise max_samples to decode it", samples,
-                                 wanted.max_samples));
+                                 options.max_samples));
 }
 
 // Writes each channel to its own row, beginning at `at_`.
@@ -69,17 +69,17 @@ class MonoSink final : public AudioSink {
 
 // Returns the header's number of frames if a file of this size can hold it, and counts the frames
 // otherwise.
-Result<int64_t> frames_of(const AudioInfo& info, std::span<const uint8_t> bytes, const SoundWanted& wanted) {
+Result<int64_t> frames_of(const AudioInfo& info, std::span<const uint8_t> bytes, const DecodeSoundOptions& options) {
   // Divides instead of multiplying, because a header may contain any number.
-  const int64_t most = wanted.max_samples / info.channels;
+  const int64_t most = options.max_samples / info.channels;
   // The header alone is enough to refuse the file; nothing is decoded.
-  if (info.frames && *info.frames > most) return too_long(*info.frames, wanted);
+  if (info.frames && *info.frames > most) return too_long(*info.frames, options);
   // A header may claim more than its bytes can hold, and the claim decides how much memory is
   // allocated. Such frames are counted.
-  if (info.frames && *info.frames / kBelievedSamplesOfByte * info.channels <= static_cast<int64_t>(bytes.size()))
+  if (info.frames && *info.frames / kPlausibleSamplesPerByte * info.channels <= static_cast<int64_t>(bytes.size()))
     return *info.frames;
   FOREBAY_ASSIGN(const int64_t counted, count_audio_frames(bytes, most));
-  if (counted > most) return too_long(counted * info.channels, wanted);
+  if (counted > most) return too_long(counted * info.channels, options);
   return counted;
 }
 
@@ -99,26 +99,26 @@ Status read_into(AudioReader& reader, int64_t rate, bool mixes, int64_t channels
 
 }  // namespace
 
-Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wanted, WorkMemory& memory) {
-  FOREBAY_ASSIGN(const auto reader, AudioReader::open(bytes, wanted.mono));
+Result<Sound> decode_sound(std::span<const uint8_t> bytes, const DecodeSoundOptions& options, WorkMemory& memory) {
+  FOREBAY_ASSIGN(const auto reader, AudioReader::open(bytes, options.mono));
   const AudioInfo& info = reader->info();
-  if (wanted.channels > 0 && info.channels != wanted.channels) {
+  if (options.channels > 0 && info.channels != options.channels) {
     return unsupported(fmt::format("{} channels where channels={}; give mono=True, or another number", info.channels,
-                                   wanted.channels));
+                                   options.channels));
   }
-  const int64_t rate = wanted.rate > 0 ? wanted.rate : info.rate, channels = wanted.mono ? 1 : info.channels;
+  const int64_t rate = options.rate > 0 ? options.rate : info.rate, channels = options.mono ? 1 : info.channels;
   const uint64_t working = info.working_bytes + (rate == info.rate ? 0 : RateConverter::working_bytes(channels));
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
-  FOREBAY_ASSIGN(int64_t frames, frames_of(info, bytes, wanted));
+  FOREBAY_ASSIGN(int64_t frames, frames_of(info, bytes, options));
   if (rate != info.rate) frames = RateConverter::converted(frames, info.rate, rate);
   // Checked again, because a higher rate makes more frames.
-  if (frames > wanted.max_samples / channels) return too_long(frames, wanted);
+  if (frames > options.max_samples / channels) return too_long(frames, options);
   const uint64_t made_bytes = static_cast<uint64_t>(frames * channels) * sizeof(float),
-                 behind = kBytesBehind + 2 * made_bytes;
+                 behind = kLaterStepsBytes + 2 * made_bytes;
   FOREBAY_RETURN_IF_ERROR(memory.reserve(made_bytes + behind));
-  Sound made{Tensor::allocate(DType::kFloat32, wanted.mono ? Shape{frames} : Shape{channels, frames}), rate};
+  Sound made{Tensor::allocate(DType::kFloat32, options.mono ? Shape{frames} : Shape{channels, frames}), rate};
   FOREBAY_RETURN_IF_ERROR(
-      read_into(*reader, rate, wanted.mono && info.channels > 1 && !info.mixed, channels, made.samples));
+      read_into(*reader, rate, options.mono && info.channels > 1 && !info.mixed, channels, made.samples));
   // Released so that later steps can reserve it.
   memory.release(working + behind);
   return made;

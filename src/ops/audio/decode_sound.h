@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// The requested form of a recording.
-struct SoundWanted {
+/// The options of decode_sound().
+struct DecodeSoundOptions {
   int64_t rate = 0;      ///< 0: the recording's own
   bool mono = true;      ///< true: the mean of all channels, (samples,); false: (channels, samples)
   int64_t channels = 0;  ///< a recording with another number of channels is Unsupported; 0: any
@@ -24,6 +24,6 @@ struct Sound {
 };
 
 /// Decodes a recording. The header is checked, and memory is reserved before it is allocated.
-Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wanted, WorkMemory& memory);
+Result<Sound> decode_sound(std::span<const uint8_t> bytes, const DecodeSoundOptions& options, WorkMemory& memory);
 
 }  // namespace forebay

@@ -11,7 +11,7 @@ void FrameGrid::pad(const float* samples, int64_t count, float* out) const {
   if (count > 0) std::memcpy(out + around, samples, static_cast<size_t>(count) * sizeof(float));
   std::fill(out + around + count, out + padded(count), 0.0f);
   // Without mirroring the padding stays 0.
-  if (!mirrors) return;
+  if (!reflect) return;
   for (int64_t i = 1; i <= around; ++i) {
     out[around - i] = samples[i];
     out[around + count - 1 + i] = samples[count - 1 - i];

@@ -10,13 +10,13 @@ namespace forebay {
 struct FrameGrid {
   int64_t n_fft = 400, hop = 200;
   bool center = true;
-  bool mirrors = true;
+  bool reflect = true;
 
   int64_t padding() const { return center ? n_fft / 2 : 0; }
   /// True if a sound of that length has at least one frame.
   bool fits(int64_t samples) const {
     if (!center) return samples >= n_fft;
-    return mirrors ? samples > padding() : samples + 2 * padding() >= n_fft;
+    return reflect ? samples > padding() : samples + 2 * padding() >= n_fft;
   }
   /// Number of frames. Requires fits(samples).
   int64_t frames(int64_t samples) const { return 1 + (samples + 2 * padding() - n_fft) / hop; }

@@ -34,7 +34,7 @@ class Spectra final : public RecordOp {
   std::shared_ptr<const SpectraPlan> plan_;
 };
 
-void check_least(const Args& args, std::string_view name, int64_t least, int64_t most, Problems& problems) {
+void check_int_range(const Args& args, std::string_view name, int64_t least, int64_t most, Problems& problems) {
   if (!args.has(name)) return;
   const int64_t value = args.integer(name);
   if (value < least || value > most)
@@ -63,10 +63,10 @@ void check_band(const Args& args, int64_t rate, Problems& problems) {
 }
 
 void check_mel_args(const Args& args, Problems& problems) {
-  check_least(args, "n_fft", 2, kLargestFft, problems);
-  check_least(args, "n_mels", 1, kMostMels, problems);
-  check_least(args, "win_length", 1, args.integer("n_fft"), problems);
-  check_least(args, "hop_length", 1, kLargestFft, problems);
+  check_int_range(args, "n_fft", 2, kLargestFft, problems);
+  check_int_range(args, "n_mels", 1, kMostMels, problems);
+  check_int_range(args, "win_length", 1, args.integer("n_fft"), problems);
+  check_int_range(args, "hop_length", 1, kLargestFft, problems);
   check_word(args, "norm", {"slaney"}, problems);
   check_word(args, "mel_scale", {"htk", "slaney"}, problems);
   check_word(args, "pad_mode", {"reflect", "constant"}, problems);

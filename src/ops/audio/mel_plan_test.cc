@@ -21,7 +21,7 @@ constexpr double kTau = 2 * std::numbers::pi;
 double sample_at(const std::vector<float>& samples, const FrameGrid& grid, int64_t i) {
   const auto count = static_cast<int64_t>(samples.size());
   if (i >= 0 && i < count) return samples[static_cast<size_t>(i)];
-  if (!grid.mirrors) return 0;
+  if (!grid.reflect) return 0;
   return samples[static_cast<size_t>(i < 0 ? -i : 2 * (count - 1) - i)];
 }
 
@@ -88,7 +88,7 @@ TEST(MelPlan, equals_the_formulas_with_every_choice) {
   MelPlan::Spec spec = spec_of(400, 160, 40);
   spec.win_length = 321;
   expect_plain(spec, 1777);
-  spec.grid.mirrors = false;
+  spec.grid.reflect = false;
   spec.mel.scale = MelScale::kSlaney;
   spec.mel.normalized = true;
   expect_plain(spec, 1777);

@@ -64,15 +64,15 @@ struct Aggregated {
 
 class Aggregate final : public ColumnOp {
  public:
-  explicit Aggregate(AggregateWish wish) : wish_(std::move(wish)) {}
+  explicit Aggregate(AggregateSpec options) : options_(std::move(options)) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
-    for (const std::string& name : wish_.fields) {
+    for (const std::string& name : options_.fields) {
       // Looked up for each field: add() removes columns that user code made, which moves later
       // columns.
       std::optional<size_t> times;
-      if (!wish_.times.empty()) {
-        FOREBAY_ASSIGN(times, find_column(columns, wish_.times, ColumnNeed::kNumbers));
+      if (!options_.times.empty()) {
+        FOREBAY_ASSIGN(times, find_column(columns, options_.times, ColumnNeed::kNumbers));
       }
       FOREBAY_RETURN_IF_ERROR(one_field(columns, name, times, memory));
     }
@@ -83,8 +83,8 @@ class Aggregate final : public ColumnOp {
   Status one_field(Columns& columns, const std::string& name, std::optional<size_t> times, WorkMemory& memory) const {
     FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbers));
     const Field& field = columns.schema[column];
-    if (const auto unfit = unfit_for_series(field, wish_); !unfit.first.empty())
-      return unsupported(fmt::format("the field {}: {}", field.to_string(), unfit.first));
+    if (const auto problem = series_problem(field, options_); !problem.first.empty())
+      return unsupported(fmt::format("the field {}: {}", field.to_string(), problem.first));
     BadRows bad;
     if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, column, *times, bad));
     const int64_t longest = longest_series(columns, column);
@@ -125,7 +125,7 @@ class Aggregate final : public ColumnOp {
 
   int64_t longest_series(const Columns& columns, size_t column) const {
     const Field& field = columns.schema[column];
-    if (!is_ragged(field)) return layout_of(field, *axis_of(field, wish_.axis), wish_.every).length;
+    if (!is_ragged(field)) return layout_of(field, *axis_of(field, options_.axis), options_.every).length;
     int64_t longest = 0;
     for (int64_t row = 0; row < columns.rows; ++row) longest = std::max(longest, length_of(columns, column, row));
     return longest;
@@ -137,8 +137,8 @@ class Aggregate final : public ColumnOp {
     std::vector<Aggregated> made;
     uint64_t bytes = 3 * static_cast<uint64_t>(longest) * sizeof(double);
     std::vector<uint64_t> each;
-    for (const std::string& function : wish_.functions) {
-      Aggregated one{*series_function(function), aggregated(field, wish_, function), {}};
+    for (const std::string& function : options_.functions) {
+      Aggregated one{*series_function(function), aggregated(field, options_, function), {}};
       const uint64_t elements = is_ragged(one.field) ? static_cast<uint64_t>(elements_of(columns, column))
                                                      : static_cast<uint64_t>(columns.rows * one.field.shape.elements());
       each.push_back(elements * dtype_size(one.field.dtype));
@@ -169,7 +169,8 @@ class Aggregate final : public ColumnOp {
   }
 
   bool has_extreme() const {
-    return std::ranges::any_of(wish_.functions, [](const std::string& name) { return name == "min" || name == "max"; });
+    return std::ranges::any_of(options_.functions,
+                               [](const std::string& name) { return name == "min" || name == "max"; });
   }
 
   template <typename Visit>
@@ -177,7 +178,7 @@ class Aggregate final : public ColumnOp {
                     Visit visit) const {
     const Field& field = columns.schema[column];
     if (!is_ragged(field)) {
-      const SeriesLayout layout = layout_of(field, *axis_of(field, wish_.axis), wish_.every);
+      const SeriesLayout layout = layout_of(field, *axis_of(field, options_.axis), options_.every);
       const int64_t outer = layout.outer * layout.pieces * columns.rows;
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t i = 0; i < layout.inner; ++i) {
@@ -211,7 +212,7 @@ class Aggregate final : public ColumnOp {
         // The extreme of a product need not be an element of the column, so it is taken from the
         // computed series.
         const SeriesView products{reinterpret_cast<const uint8_t*>(series.data()), one.count, 1};
-        if (wish_.times.empty())
+        if (options_.times.empty())
           series_extreme(from, made.function, reader.view(one.begin, one.count, one.step), out + at);
         else
           series_extreme(DType::kFloat64, made.function, products, out + at);
@@ -240,33 +241,33 @@ class Aggregate final : public ColumnOp {
     columns.values.push_back(std::move(made.values));
   }
 
-  const AggregateWish wish_;
+  const AggregateSpec options_;
 };
 
-AggregateWish aggregate_wish(const Args& args) {
-  AggregateWish wish{args.names("functions"), args.names("field"), "", args.integer("axis"), 0};
-  if (args.has("times")) wish.times = args.text("times");
-  if (args.has("every")) wish.every = args.integer("every");
-  return wish;
+AggregateSpec aggregate_options(const Args& args) {
+  AggregateSpec options{args.names("functions"), args.names("field"), "", args.integer("axis"), 0};
+  if (args.has("times")) options.times = args.text("times");
+  if (args.has("every")) options.every = args.integer("every");
+  return options;
 }
 
-void check_functions(const AggregateWish& wish, Problems& problems) {
-  if (wish.functions.empty())
+void check_functions(const AggregateSpec& options, Problems& problems) {
+  if (options.functions.empty())
     problems.add("no function is named", fmt::format("there are {}", series_function_names()));
-  for (size_t i = 0; i < wish.functions.size(); ++i) {
-    const std::string& name = wish.functions[i];
+  for (size_t i = 0; i < options.functions.size(); ++i) {
+    const std::string& name = options.functions[i];
     if (!series_function(name))
       problems.add(fmt::format("'{}' is no function", name), fmt::format("there are {}", series_function_names()));
-    else if (std::find(wish.functions.begin(), wish.functions.begin() + static_cast<std::ptrdiff_t>(i), name) !=
-             wish.functions.begin() + static_cast<std::ptrdiff_t>(i))
+    else if (std::find(options.functions.begin(), options.functions.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+             options.functions.begin() + static_cast<std::ptrdiff_t>(i))
       problems.add(fmt::format("'{}' is named twice", name), "name it once");
   }
 }
 
-void check_times(const AggregateWish& wish, const Schema& schema, const std::vector<size_t>& fields,
+void check_times(const AggregateSpec& options, const Schema& schema, const std::vector<size_t>& fields,
                  Problems& problems) {
-  if (wish.times.empty()) return;
-  const std::vector<size_t> found = check_columns({wish.times}, ColumnNeed::kNumbers, "aggregate", schema, problems);
+  if (options.times.empty()) return;
+  const std::vector<size_t> found = check_columns({options.times}, ColumnNeed::kNumbers, "aggregate", schema, problems);
   if (found.empty() || schema[found[0]].kind == FieldKind::kAny) return;
   const Field& other = schema[found[0]];
   for (const size_t index : fields) {
@@ -278,26 +279,26 @@ void check_times(const AggregateWish& wish, const Schema& schema, const std::vec
 }
 
 void infer_aggregate(const Args& args, Schema& schema, Problems& problems) {
-  const AggregateWish wish = aggregate_wish(args);
-  check_functions(wish, problems);
-  if (args.has("every") && wish.every < 1)
-    problems.add(fmt::format("every is {}", wish.every), "give how many elements a piece has, at least 1");
-  const std::vector<size_t> fields = check_columns(wish.fields, ColumnNeed::kNumbers, "aggregate", schema, problems);
-  check_times(wish, schema, fields, problems);
+  const AggregateSpec options = aggregate_options(args);
+  check_functions(options, problems);
+  if (args.has("every") && options.every < 1)
+    problems.add(fmt::format("every is {}", options.every), "give how many elements a piece has, at least 1");
+  const std::vector<size_t> fields = check_columns(options.fields, ColumnNeed::kNumbers, "aggregate", schema, problems);
+  check_times(options, schema, fields, problems);
   if (problems.any()) return;
   for (const size_t index : fields) {
     const Field field = schema[index];
-    const auto unfit =
-        field.kind == FieldKind::kAny ? std::pair<std::string, std::string>() : unfit_for_series(field, wish);
-    if (!unfit.first.empty()) {
-      problems.add(fmt::format("the field {}: {}", field.to_string(), unfit.first), unfit.second);
+    const auto problem =
+        field.kind == FieldKind::kAny ? std::pair<std::string, std::string>() : series_problem(field, options);
+    if (!problem.first.empty()) {
+      problems.add(fmt::format("the field {}: {}", field.to_string(), problem.first), problem.second);
       continue;
     }
-    for (const std::string& function : wish.functions) {
+    for (const std::string& function : options.functions) {
       Field made;
-      made.name = aggregate_name(field.name, wish.times, function);
+      made.name = aggregate_name(field.name, options.times, function);
       made.kind = FieldKind::kAny;
-      if (field.kind != FieldKind::kAny) made = aggregated(field, wish, function);
+      if (field.kind != FieldKind::kAny) made = aggregated(field, options, function);
       if (schema.find(made.name))
         problems.add(fmt::format("there is a field '{}' already", made.name),
                      "give that one another name by .rename before");
@@ -308,7 +309,7 @@ void infer_aggregate(const Args& args, Schema& schema, Problems& problems) {
 }
 
 Result<std::unique_ptr<ColumnOp>> compile_aggregate(const Args& args, const Schema&) {
-  return std::unique_ptr<ColumnOp>(std::make_unique<Aggregate>(aggregate_wish(args)));
+  return std::unique_ptr<ColumnOp>(std::make_unique<Aggregate>(aggregate_options(args)));
 }
 
 FieldUse aggregate_uses(const OpSpec& spec, const Schema&) {

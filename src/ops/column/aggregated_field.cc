@@ -40,34 +40,34 @@ SeriesLayout layout_of(const Field& field, size_t axis, int64_t every) {
   return layout;
 }
 
-Field aggregated(const Field& field, const AggregateWish& wish, const std::string& function) {
+Field aggregated(const Field& field, const AggregateSpec& options, const std::string& function) {
   const SeriesFunction of = *series_function(function);
   Field made;
-  made.name = aggregate_name(field.name, wish.times, function);
+  made.name = aggregate_name(field.name, options.times, function);
   // Products are float64 for every type: a product of integers may not fit their type.
-  made.dtype = wish.times.empty() ? series_dtype(of, field.dtype) : DType::kFloat64;
+  made.dtype = options.times.empty() ? series_dtype(of, field.dtype) : DType::kFloat64;
   made.fetched = field.fetched;
-  if (!is_ragged(field)) made.shape = aggregated_shape(field, *axis_of(field, wish.axis), wish.every, of);
+  if (!is_ragged(field)) made.shape = aggregated_shape(field, *axis_of(field, options.axis), options.every, of);
   if (is_ragged(field) && keeps_length(of)) made.shape = field.shape;
   return made;
 }
 
-std::pair<std::string, std::string> unfit_for_series(const Field& field, const AggregateWish& wish) {
+std::pair<std::string, std::string> series_problem(const Field& field, const AggregateSpec& options) {
   if (is_ragged(field)) {
-    if (wish.every > 0)
+    if (options.every > 0)
       return {"rows of different lengths have no pieces of one length",
               "leave every= out, or put .pad(…, length=…) before"};
-    return wish.axis == 0 || wish.axis == -1
+    return options.axis == 0 || options.axis == -1
                ? std::pair<std::string, std::string>()
                : std::pair<std::string, std::string>("there is one axis", "leave axis= out");
   }
   if (!field.fixed_shape()) return {"its shape is not known", "use a field of known shape"};
-  const std::optional<size_t> axis = axis_of(field, wish.axis);
-  if (!axis) return {fmt::format("it has no axis {}", wish.axis), fmt::format("it has {} axes", field.shape.rank())};
+  const std::optional<size_t> axis = axis_of(field, options.axis);
+  if (!axis) return {fmt::format("it has no axis {}", options.axis), fmt::format("it has {} axes", field.shape.rank())};
   const int64_t length = field.shape[*axis];
   if (length == 0) return {"there is nothing along this axis", "leave it out"};
-  if (wish.every > 0 && length % wish.every != 0)
-    return {fmt::format("its {} elements are no multiple of every={}", length, wish.every),
+  if (options.every > 0 && length % options.every != 0)
+    return {fmt::format("its {} elements are no multiple of every={}", length, options.every),
             "give one that divides it, or cut it by .window before"};
   return {};
 }

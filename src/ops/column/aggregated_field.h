@@ -14,7 +14,7 @@
 namespace forebay {
 
 /// The arguments of `aggregate`.
-struct AggregateWish {
+struct AggregateSpec {
   std::vector<std::string> functions, fields;
   std::string times;
   int64_t axis = 0, every = 0;  ///< length of a piece; 0: the whole axis
@@ -33,9 +33,9 @@ SeriesLayout layout_of(const Field& field, size_t axis, int64_t every);
 
 /// "current_rms", "voltage_current_mean".
 std::string aggregate_name(const std::string& field, const std::string& times, const std::string& function);
-/// The result field of one function. The field must be fit.
-Field aggregated(const Field& field, const AggregateWish& wish, const std::string& function);
-/// The problem with a field of numbers and its remedy; both empty if the field is fit.
-std::pair<std::string, std::string> unfit_for_series(const Field& field, const AggregateWish& wish);
+/// The result field of one function. The field must have no series_problem().
+Field aggregated(const Field& field, const AggregateSpec& options, const std::string& function);
+/// Why a field of numbers has no series to aggregate, and the remedy; both are empty if it has.
+std::pair<std::string, std::string> series_problem(const Field& field, const AggregateSpec& options);
 
 }  // namespace forebay

@@ -7,7 +7,7 @@
 
 #include "ops/column/column.h"
 #include "ops/image/cast_elements.h"
-#include "ops/image/unfit_elements.h"
+#include "ops/image/unrepresentable_elements.h"
 
 namespace forebay {
 namespace {
@@ -40,7 +40,7 @@ class CastColumns final : public ElementwiseOp {
       : ElementwiseOp(std::move(fields), ColumnNeed::kNumbersAndBool), dtype_(dtype), saturates_(saturates) {}
 
  private:
-  std::optional<DType> made_of(const Field& field) const override {
+  std::optional<DType> output_dtype(const Field& field) const override {
     return field.dtype == dtype_ ? std::nullopt : std::optional(dtype_);
   }
   void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
@@ -55,12 +55,13 @@ class CastColumns final : public ElementwiseOp {
     const RowElements rows(columns, field);
     for (int64_t begin = 0; begin < in.count;) {
       const uint8_t* rest = in.data + begin * static_cast<int64_t>(dtype_size(is.dtype));
-      const auto unfit = first_unfit(is.dtype, rest, dtype_, in.count - begin, Rounding::kTowardZero);
+      const auto unfit = first_unrepresentable(is.dtype, rest, dtype_, in.count - begin, Rounding::kTowardZero);
       if (!unfit) break;
       const int64_t row = rows.row_of(begin + *unfit), first = rows.begin(row);
       const uint8_t* of_row = in.data + first * static_cast<int64_t>(dtype_size(is.dtype));
-      const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *unfit - first, is.shape.rank() == 0);
-      bad.emplace(row, does_not_fit(is.name, what).with_operator("cast"));
+      const std::string what =
+          describe_unrepresentable(is.dtype, of_row, dtype_, begin + *unfit - first, is.shape.rank() == 0);
+      bad.emplace(row, cast_range_error(is.name, what).with_operator("cast"));
       // Only one element of each row is reported, so the rest of the row is skipped.
       begin = rows.begin(row + 1);
     }
@@ -77,7 +78,7 @@ std::unique_ptr<ColumnOp> cast_columns(std::vector<std::string> fields, DType dt
   return std::make_unique<CastColumns>(std::move(fields), dtype, saturates);
 }
 
-Status does_not_fit(std::string_view field, std::string_view what) {
+Status cast_range_error(std::string_view field, std::string_view what) {
   return unsupported(
       fmt::format("the field '{}' has {}; cast to a type that holds it, put .clip before, or give .cast "
                   "errors=\"saturate\"",

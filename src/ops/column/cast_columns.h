@@ -13,7 +13,7 @@ namespace forebay {
 /// is bad.
 std::unique_ptr<ColumnOp> cast_columns(std::vector<std::string> fields, DType dtype, bool saturates);
 
-/// The error of a sample with such a number. `what` is the text from unfit_text().
-Status does_not_fit(std::string_view field, std::string_view what);
+/// The error of a sample with such a number. `what` is the text from describe_unrepresentable().
+Status cast_range_error(std::string_view field, std::string_view what);
 
 }  // namespace forebay

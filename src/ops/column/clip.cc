@@ -55,7 +55,8 @@ std::optional<T> bound_of(const Json& bound, bool upper) {
 }
 
 // The problem of a bound for such a field, and its remedy.
-std::optional<std::pair<std::string, std::string>> misfit(const char* name, const Json& bound, const Field& field) {
+std::optional<std::pair<std::string, std::string>> bound_problem(const char* name, const Json& bound,
+                                                                 const Field& field) {
   const bool fits = bound.is_null() || with_element(field.dtype, [&](auto type) {
                       return bound_of<decltype(type)>(bound, name == std::string_view("max")).has_value();
                     });
@@ -71,10 +72,10 @@ class Clip final : public ElementwiseOp {
       : ElementwiseOp(std::move(fields), ColumnNeed::kNumbers), min_(std::move(min)), max_(std::move(max)) {}
 
  private:
-  std::optional<DType> made_of(const Field& field) const override { return field.dtype; }
-  Status suits(const Field& field) const override {
+  std::optional<DType> output_dtype(const Field& field) const override { return field.dtype; }
+  Status check_field(const Field& field) const override {
     for (const auto& [name, bound] : {std::pair("min", &min_), std::pair("max", &max_)}) {
-      if (const auto wrong = misfit(name, *bound, field))
+      if (const auto wrong = bound_problem(name, *bound, field))
         return invalid_argument(fmt::format("{}; {}", wrong->first, wrong->second));
     }
     return {};
@@ -99,7 +100,7 @@ class Clip final : public ElementwiseOp {
 
 void check_bound(const Args& args, const char* name, const Field& field, Problems& problems) {
   if (field.kind != FieldKind::kTensor || !args.has(name)) return;
-  if (const auto wrong = misfit(name, args.json(name), field)) problems.add(wrong->first, wrong->second);
+  if (const auto wrong = bound_problem(name, args.json(name), field)) problems.add(wrong->first, wrong->second);
 }
 
 void infer_clip(const Args& args, Schema& schema, Problems& problems) {

@@ -12,7 +12,7 @@ namespace {
 
 bool is_string(const Field& field) { return field.kind == FieldKind::kBytes || field.kind == FieldKind::kText; }
 
-bool passes(const Field& field, ColumnNeed need) {
+bool accepts(const Field& field, ColumnNeed need) {
   if (field.kind != FieldKind::kTensor) return need == ColumnNeed::kKeys && is_string(field);
   switch (need) {
     case ColumnNeed::kNumbers: return field.dtype != DType::kBool;
@@ -31,7 +31,7 @@ std::string remedy(const Field& field, ColumnNeed need, std::string_view op) {
     return fmt::format("put .cast(\"{}\", field=\"{}\") before .{}", need == ColumnNeed::kKeys ? "int64" : "uint8",
                        field.name, op);
   }
-  if (field.string_list()) return way_out_of_strings(field, op);
+  if (field.string_list()) return string_list_remedy(field, op);
   if (field.kind == FieldKind::kBytes && (field.image || field.name == "image" || field.name == "bytes"))
     return fmt::format("put .decode_image() before .{}", op);
   return "name a column of numbers; .hash_bucket makes numbers of text and bytes";
@@ -51,7 +51,7 @@ std::vector<size_t> check_columns(const std::vector<std::string>& names, ColumnN
     const Field& field = schema[index];
     if (std::find(fields.begin(), fields.end(), index) != fields.end()) {
       problems.add(fmt::format("the field '{}' is named twice", field.name), "name it once");
-    } else if (field.kind != FieldKind::kAny && !passes(field, need)) {
+    } else if (field.kind != FieldKind::kAny && !accepts(field, need)) {
       problems.add(
           fmt::format("the field '{}' is {}, and .{} works on {}", field.name, field.type_word(), op, need_words(need)),
           remedy(field, need, op));
@@ -66,7 +66,7 @@ Result<size_t> find_column(const Columns& columns, const std::string& name, Colu
   const auto index = columns.schema.find(name);
   if (!index) return unsupported(fmt::format("there is no field '{}' here", name));
   const Field& field = columns.schema[*index];
-  if (!passes(field, need))
+  if (!accepts(field, need))
     return unsupported(fmt::format("the field '{}' is {}; {} are needed", name, field.type_word(), need_words(need)));
   return *index;
 }
@@ -125,15 +125,15 @@ Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
   for (const std::string& name : fields_) {
     FOREBAY_ASSIGN(const size_t field, find_column(columns, name, need_));
     found.push_back(field);
-    FOREBAY_RETURN_IF_ERROR(suits(columns.schema[field]));
+    FOREBAY_RETURN_IF_ERROR(check_field(columns.schema[field]));
     // Reserves memory for all fields before the first is computed, so a lack of memory leaves every
     // column unchanged.
-    if (const auto dtype = made_of(columns.schema[field])) bytes += new_column_bytes(columns, field, *dtype);
+    if (const auto dtype = output_dtype(columns.schema[field])) bytes += new_column_bytes(columns, field, *dtype);
   }
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
   for (size_t number = 0; number < found.size(); ++number) {
     const size_t field = found[number];
-    const auto dtype = made_of(columns.schema[field]);
+    const auto dtype = output_dtype(columns.schema[field]);
     if (!dtype) continue;
     ColumnValues made = new_column(columns, field, *dtype);
     make(number, columns, field, made.values.data());

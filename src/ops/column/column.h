@@ -64,10 +64,10 @@ class ElementwiseOp : public ColumnOp {
 
  protected:
   /// The type of the new elements of this field, or nothing if the field stays unchanged.
-  virtual std::optional<DType> made_of(const Field& field) const = 0;
+  virtual std::optional<DType> output_dtype(const Field& field) const = 0;
   /// Checks the operator's arguments against a field as infer() does. apply() calls it because
   /// infer() could not check fields of unknown type.
-  virtual Status suits(const Field& /*field*/) const { return {}; }
+  virtual Status check_field(const Field& /*field*/) const { return {}; }
   /// Writes the new elements to `out`. `number` is the field's number among the operator's fields.
   virtual void make(size_t number, const Columns& columns, size_t field, uint8_t* out) const = 0;
   /// Rows whose elements cannot be converted. make() writes some value for them as well.

@@ -128,10 +128,10 @@ class Twice final : public ElementwiseOp {
   mutable std::atomic<int> made{0};
 
  private:
-  std::optional<DType> made_of(const Field& field) const override {
+  std::optional<DType> output_dtype(const Field& field) const override {
     return field.name == "same" ? std::nullopt : std::optional(DType::kInt64);
   }
-  Status suits(const Field& field) const override {
+  Status check_field(const Field& field) const override {
     return field.name == "odd" ? invalid_argument("this one does not suit") : Status();
   }
   void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {

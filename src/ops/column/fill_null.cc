@@ -30,7 +30,7 @@ Json number_of(const Json& value) {
   return value;
 }
 
-bool holds(const Field& field, const Json& value) {
+bool can_hold(const Field& field, const Json& value) {
   if (field.kind != FieldKind::kTensor) return value.is_string();
   return with_element(field.dtype, [&](auto type) { return element_of<decltype(type)>(number_of(value)).has_value(); });
 }
@@ -84,7 +84,7 @@ class FillNull final : public ColumnOp {
     if (!rows && !items) return unsupported(fmt::format("there is no field '{}' here", row_mask(field.name)));
     if ((rows && !marks_rows(schema[*rows])) || (items && !marks_items(schema[*items], field)))
       return unsupported(fmt::format("the mask of the field {} is not a mask", field.to_string()));
-    if (holds(field, value_)) return {};
+    if (can_hold(field, value_)) return {};
     return unsupported(fmt::format("the field {} cannot hold {}", field.to_string(), json_text(value_)));
   }
 
@@ -153,7 +153,7 @@ class FillNull final : public ColumnOp {
 };
 
 void check_value(const Args& args, const Field& field, Problems& problems) {
-  if (field.kind == FieldKind::kAny || holds(field, args.json("value"))) return;
+  if (field.kind == FieldKind::kAny || can_hold(field, args.json("value"))) return;
   const bool tensor = field.kind == FieldKind::kTensor;
   problems.add(fmt::format("value is {}, and the field '{}' is {}", json_text(args.json("value")), field.name,
                            field.type_word()),

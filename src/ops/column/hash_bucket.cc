@@ -26,7 +26,7 @@ class HashBucket final : public ElementwiseOp {
         salt_(static_cast<uint64_t>(salt)) {}
 
  private:
-  std::optional<DType> made_of(const Field&) const override { return DType::kInt64; }
+  std::optional<DType> output_dtype(const Field&) const override { return DType::kInt64; }
 
   void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
     const Field& is = columns.schema[field];

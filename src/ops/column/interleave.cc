@@ -17,19 +17,19 @@ struct Target {
 };
 
 template <size_t kBytes>
-void pieces(const uint8_t* column, int64_t first, int64_t last, Target to) {
+void copy_pieces(const uint8_t* column, int64_t first, int64_t last, Target to) {
   for (int64_t row = first; row < last; ++row) {
     std::memcpy(to.out + static_cast<size_t>(row) * to.stride, column + static_cast<size_t>(row) * kBytes, kBytes);
   }
 }
 
-void pieces(const uint8_t* column, size_t bytes, int64_t first, int64_t last, Target to) {
+void copy_pieces(const uint8_t* column, size_t bytes, int64_t first, int64_t last, Target to) {
   switch (bytes) {
     // A copy whose size is known at compile time is one move instead of a call.
-    case 1: return pieces<1>(column, first, last, to);
-    case 2: return pieces<2>(column, first, last, to);
-    case 4: return pieces<4>(column, first, last, to);
-    case 8: return pieces<8>(column, first, last, to);
+    case 1: return copy_pieces<1>(column, first, last, to);
+    case 2: return copy_pieces<2>(column, first, last, to);
+    case 4: return copy_pieces<4>(column, first, last, to);
+    case 8: return copy_pieces<8>(column, first, last, to);
     default: break;
   }
   for (int64_t row = first; row < last; ++row) {
@@ -54,7 +54,7 @@ void store(uint8_t* to, Vector v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-void turn(const uint8_t* const* columns, size_t row, Target to, Words /*pieces of 4 bytes*/) {
+void transpose(const uint8_t* const* columns, size_t row, Target to, Words /*pieces of 4 bytes*/) {
   const auto a = load<Words>(columns[0] + row * 4), b = load<Words>(columns[1] + row * 4);
   const auto c = load<Words>(columns[2] + row * 4), d = load<Words>(columns[3] + row * 4);
   const Words ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
@@ -66,7 +66,7 @@ void turn(const uint8_t* const* columns, size_t row, Target to, Words /*pieces o
   store(out + 3 * to.stride, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
-void turn(const uint8_t* const* columns, size_t row, Target to, LongWords /*pieces of 8 bytes*/) {
+void transpose(const uint8_t* const* columns, size_t row, Target to, LongWords /*pieces of 8 bytes*/) {
   const auto a = load<LongWords>(columns[0] + row * 8), b = load<LongWords>(columns[1] + row * 8);
   uint8_t* out = to.out + row * to.stride;
   store(out, __builtin_shufflevector(a, b, 0, 2));
@@ -76,7 +76,7 @@ void turn(const uint8_t* const* columns, size_t row, Target to, LongWords /*piec
 // Works square by square, one cache line of a row at a time, so that wide rows do not evict each
 // other; then does the edges.
 template <typename Vector, size_t kBytes>
-void squares(std::span<const uint8_t* const> columns, int64_t first, int64_t last, Target to) {
+void transpose_squares(std::span<const uint8_t* const> columns, int64_t first, int64_t last, Target to) {
   constexpr size_t kSide = 16 / kBytes, kLine = 64 / kBytes;
   const size_t square_columns = columns.size() / kSide * kSide;
   const int64_t square_last = first + (last - first) / static_cast<int64_t>(kSide) * static_cast<int64_t>(kSide);
@@ -84,12 +84,12 @@ void squares(std::span<const uint8_t* const> columns, int64_t first, int64_t las
     const size_t end = std::min(line + kLine, square_columns);
     for (int64_t row = first; row < square_last; row += static_cast<int64_t>(kSide)) {
       for (size_t c = line; c < end; c += kSide)
-        turn(&columns[c], static_cast<size_t>(row), {to.out + c * kBytes, to.stride}, Vector{});
+        transpose(&columns[c], static_cast<size_t>(row), {to.out + c * kBytes, to.stride}, Vector{});
     }
   }
   for (size_t c = 0; c < columns.size(); ++c) {
     const int64_t from = c < square_columns ? square_last : first;
-    pieces<kBytes>(columns[c], from, last, {to.out + c * kBytes, to.stride});
+    copy_pieces<kBytes>(columns[c], from, last, {to.out + c * kBytes, to.stride});
   }
 }
 
@@ -100,12 +100,12 @@ void interleave(std::span<const uint8_t* const> columns, size_t piece_bytes, int
   for (int64_t first = 0; first < rows; first += kBlockRows) {
     const int64_t last = std::min(first + kBlockRows, rows);
     if (piece_bytes == 4) {
-      squares<Words, 4>(columns, first, last, to);
+      transpose_squares<Words, 4>(columns, first, last, to);
     } else if (piece_bytes == 8) {
-      squares<LongWords, 8>(columns, first, last, to);
+      transpose_squares<LongWords, 8>(columns, first, last, to);
     } else {
       for (size_t c = 0; c < columns.size(); ++c)
-        pieces(columns[c], piece_bytes, first, last, {out + c * piece_bytes, to.stride});
+        copy_pieces(columns[c], piece_bytes, first, last, {out + c * piece_bytes, to.stride});
     }
   }
 }

@@ -14,7 +14,7 @@ class Log1p final : public ElementwiseOp {
   explicit Log1p(std::vector<std::string> fields) : ElementwiseOp(std::move(fields), ColumnNeed::kNumbers) {}
 
  private:
-  std::optional<DType> made_of(const Field& field) const override { return made_dtype(field.dtype); }
+  std::optional<DType> output_dtype(const Field& field) const override { return made_dtype(field.dtype); }
   void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
     const Elements in = elements(columns, field);
     log1p_values(columns.schema[field].dtype, in.data, out, in.count);

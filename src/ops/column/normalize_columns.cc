@@ -20,7 +20,7 @@ class NormalizeColumns final : public ElementwiseOp {
       : ElementwiseOp(std::move(fields), ColumnNeed::kNumbersAndBool), mean_(std::move(mean)), std_(std::move(std)) {}
 
  private:
-  std::optional<DType> made_of(const Field&) const override { return DType::kFloat32; }
+  std::optional<DType> output_dtype(const Field&) const override { return DType::kFloat32; }
   void make(size_t number, const Columns& columns, size_t field, uint8_t* out) const override {
     const double mean = mean_[mean_.size() == 1 ? 0 : number], deviation = std_[std_.size() == 1 ? 0 : number];
     with_element(columns.schema[field].dtype,

@@ -208,7 +208,7 @@ std::vector<size_t> check_fields(std::span<const std::string> names, const Schem
   return found;
 }
 
-std::string way_out_of_strings(const Field& field, std::string_view op) {
+std::string string_list_remedy(const Field& field, std::string_view op) {
   return fmt::format("make numbers of it in .map(function, fields=[\"{}\"]) before .{}", field.name, op);
 }
 

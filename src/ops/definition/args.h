@@ -63,7 +63,7 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
 std::vector<size_t> check_fields(std::span<const std::string> names, const Schema& schema, Problems& problems);
 
 /// The remedy if an operator on numbers is given lists of strings.
-std::string way_out_of_strings(const Field& field, std::string_view op);
+std::string string_list_remedy(const Field& field, std::string_view op);
 
 /// A value as messages show it. Bytes that are not UTF-8 (C++ callers may pass any) become U+FFFD.
 std::string json_text(const Json& value);

@@ -24,7 +24,7 @@ double small_cos(double turns) {
   return sum;
 }
 
-// For 0 to half a turn.
+// The angle is between 0 and half a turn.
 double half_turn_cos(double turns) {
   if (turns > 0.25) return -half_turn_cos(0.5 - turns);
   // Uses the function whose angle is small, because its series needs few terms.

@@ -59,21 +59,21 @@ class BookedRows final : public RowSink {
 
 }  // namespace
 
-LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { begin(std::move(source_)); }
+LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { reset_to(std::move(source_)); }
 
-void LazyImage::begin(PixelSource source) {
+void LazyImage::reset_to(PixelSource source) {
   source_ = std::move(source);
   crop_ = window_ = {0, 0, source_.width(), source_.height()};
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
   // All work belongs to the current step until a later step requests a change.
-  decoded_by_ = placed_by_ = finished_by_ = step_;
+  decode_step_ = geometry_step_ = value_step_ = step_;
 }
 
 std::unique_ptr<LazyImage> LazyImage::of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode, int step) {
   std::unique_ptr<LazyImage> image(new LazyImage(PixelSource(EncodedPixels{std::move(bytes), info, mode})));
-  image->decoded_by_ = step;
+  image->decode_step_ = step;
   return image;
 }
 
@@ -95,32 +95,34 @@ Rect LazyImage::resized() const {
   return resize_ ? Rect{0, 0, resize_->width, resize_->height} : Rect{0, 0, crop_.width, crop_.height};
 }
 
-bool LazyImage::reaches_over(const Rect& part) const { return intersection(part, {0, 0, width(), height()}) != part; }
+bool LazyImage::extends_outside(const Rect& part) const {
+  return intersection(part, {0, 0, width(), height()}) != part;
+}
 
 Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // The zeros that this crop adds must begin at the edge of the current picture and must not be
   // scaled. After an earlier crop or normalize() the description cannot say that, so the pixels are
   // computed first.
-  if (reaches_over(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  if (extends_outside(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
   // The window is in coordinates before the final mirror: in a mirrored picture part.x counts from
   // the right.
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
   // The resampler of a resize crops on the way, so the time stays with the step of the resize.
-  if (!resize_) placed_by_ = step_;
+  if (!resize_) geometry_step_ = step_;
   return {};
 }
 
 void LazyImage::flip() {
   flip_after_ = !flip_after_;
-  if (!resize_) placed_by_ = step_;
+  if (!resize_) geometry_step_ = step_;
 }
 
-Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
+Status LazyImage::require_eight_bits(std::string_view what, WorkMemory& memory) {
   if (dtype_ != DType::kUint8) {
     return invalid_argument(fmt::format("{} works on 8-bit pixels and this picture is {}", what, dtype_name(dtype_)));
   }
-  return source_.dtype() == DType::kUint8 && !scaled_ ? Status() : settle(memory);
+  return source_.dtype() == DType::kUint8 && !scaled_ ? Status() : compute_pixels(memory);
 }
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
@@ -130,42 +132,42 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
         "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would make other indices "
         "of "
         "two; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share the draw");
-  if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
+  if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(require_eight_bits("resize", memory));
   // A resize to the same size changes no byte, so nothing has to be computed.
   if (height == this->height() && width == this->width()) return {};
   if (interpolation == Interpolation::kBilinear && wide) {
-    FOREBAY_RETURN_IF_ERROR(settle(memory));
+    FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
     FOREBAY_ASSIGN(Tensor made, resize_wide(*source_.pixels(), height, width, memory));
-    begin(PixelSource(TensorPixels{std::move(made), false}));
+    reset_to(PixelSource(TensorPixels{std::move(made), false}));
     return {};
   }
   // A second resize needs the rounded pixels of the first. A resize after a padding crop has to
   // include the zeros.
-  if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
   crop_ = window_;
   // Mirroring before a resize and after it differ in the last bit, so the user's order is
   // preserved.
   flip_before_ = std::exchange(flip_after_, false);
   resize_ = Resize{height, width, interpolation};
   window_ = resized();
-  placed_by_ = step_;
+  geometry_step_ = step_;
   return {};
 }
 
 Status LazyImage::normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory) {
   // Pixels of 16 bits are computed at once: kernels and tables are for 256 values.
   if (dtype_ == DType::kUint16) {
-    FOREBAY_RETURN_IF_ERROR(settle(memory));
+    FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
     FOREBAY_ASSIGN(Tensor made, normalize_wide(*source_.pixels(), scale, bias, memory));
-    begin(PixelSource(TensorPixels{std::move(made), false}));
+    reset_to(PixelSource(TensorPixels{std::move(made), false}));
     return {};
   }
-  FOREBAY_RETURN_IF_ERROR(need_eight_bits("normalize", memory));
+  FOREBAY_RETURN_IF_ERROR(require_eight_bits("normalize", memory));
   // One per channel; of_pixels() bounds the number of channels.
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
   scaled_ = true;
-  finished_by_ = step_;
+  value_step_ = step_;
   dtype_ = DType::kFloat32;
   return {};
 }
@@ -173,37 +175,37 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
 void LazyImage::set_layout(bool channels_first) {
   channels_first_ = channels_first;
   channel_axis_ = true;
-  if (!scaled_) finished_by_ = step_;
+  if (!scaled_) value_step_ = step_;
 }
 
 Status LazyImage::cast(DType dtype, WorkMemory& memory) {
   // The description holds one conversion. A second one depends on how the first changed the values.
   const DType made = scaled_ ? DType::kFloat32 : source_.dtype();
-  if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(settle(memory));
-  if (!scaled_) finished_by_ = step_;
+  if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
+  if (!scaled_) value_step_ = step_;
   dtype_ = dtype;
   return {};
 }
 
-Status LazyImage::settle(WorkMemory& memory) {
+Status LazyImage::compute_pixels(WorkMemory& memory) {
   Value value = Value::of(std::unique_ptr<Deferred>(new LazyImage(*this)));
   FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-  begin(PixelSource(TensorPixels{std::move(value.tensor), channels_first_}));
+  reset_to(PixelSource(TensorPixels{std::move(value.tensor), channels_first_}));
   return {};
 }
 
 Result<const Tensor*> LazyImage::pixels(WorkMemory& memory) {
-  FOREBAY_RETURN_IF_ERROR(settle(memory));
+  FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
   return &source_.pixels()->tensor;
 }
 
 Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
-  FOREBAY_RETURN_IF_ERROR(need_eight_bits("this operator", memory));
+  FOREBAY_RETURN_IF_ERROR(require_eight_bits("this operator", memory));
   const bool channels_first = std::exchange(channels_first_, false);
-  const Status settled = settle(memory);
+  const Status computed = compute_pixels(memory);
   // Restored after a failure as well: OutOfBudget leaves the description unchanged.
   channels_first_ = channels_first;
-  FOREBAY_RETURN_IF_ERROR(settled);
+  FOREBAY_RETURN_IF_ERROR(computed);
   return &source_.edit_pixels()->tensor;
 }
 
@@ -252,10 +254,10 @@ Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
   Status status;
   if (source_.dtype() == DType::kUint8) {
-    const StepSpan span(memory.meter(), decoded_by_);
+    const StepSpan span(memory.meter(), decode_step_);
     status = write_pixels(work, out, memory);
   } else {
-    const StepSpan span(memory.meter(), placed_by_);
+    const StepSpan span(memory.meter(), geometry_step_);
     write_elements(work, out, memory);
   }
   // Only scratch memory was used; the output belongs to the batch, which has reserved it.
@@ -287,9 +289,9 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
   const PixelFormat pixel_format = format();
   const ImageKernels& kernels = image_kernels(simd_level());
   RowWriter writer(pixel_format, kernels, out);
-  if (memory.meter().is_measuring()) writer.book(memory.meter(), finished_by_);
+  if (memory.meter().is_measuring()) writer.book(memory.meter(), value_step_);
   Resampler resampler(work.resample, kernels, writer, memory, kResamplerSlot);
-  BookedRows booked(resampler, memory.meter(), placed_by_);
+  BookedRows booked(resampler, memory.meter(), geometry_step_);
   RowSink& sink = memory.meter().is_measuring() ? static_cast<RowSink&>(booked) : resampler;
   FOREBAY_RETURN_IF_ERROR(source_.read(work.part, sink, memory, kSourceSlot));
   for (int64_t y = 0; y < height(); ++y) {

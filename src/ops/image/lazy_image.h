@@ -83,10 +83,10 @@ class LazyImage final : public Deferred {
   };
 
   explicit LazyImage(PixelSource source);
-  void begin(PixelSource source);
+  void reset_to(PixelSource source);
   Rect resized() const;
-  bool reaches_over(const Rect& part) const;
-  Status need_eight_bits(std::string_view what, WorkMemory& memory);
+  bool extends_outside(const Rect& part) const;
+  Status require_eight_bits(std::string_view what, WorkMemory& memory);
   PixelFormat format() const;
   Work work() const;
   uint64_t bytes_of(const Work& work) const;
@@ -94,7 +94,7 @@ class LazyImage final : public Deferred {
   Status write_pixels(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const;
   void write_blank(std::span<uint8_t> out, WorkMemory& memory) const;
   void write_elements(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const;
-  Status settle(WorkMemory& memory);
+  Status compute_pixels(WorkMemory& memory);
 
   PixelSource source_;
   Rect crop_;                 // part of the upright source, inside it
@@ -110,7 +110,7 @@ class LazyImage final : public Deferred {
   // Pipeline steps for StepMeter: the current one, and those that requested the pixels, their place
   // (the resize, or else the last crop or flip) and their values (normalize, or else the last cast
   // or change of layout).
-  int step_ = 0, decoded_by_ = 0, placed_by_ = 0, finished_by_ = 0;
+  int step_ = 0, decode_step_ = 0, geometry_step_ = 0, value_step_ = 0;
 };
 
 }  // namespace forebay

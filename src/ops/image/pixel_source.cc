@@ -24,7 +24,7 @@ uint64_t bytes_of(const EncodedPixels& from, const Rect& part) {
 
 uint64_t bytes_of(const TensorPixels& from, const Rect& part) { return row_bytes(part, from.channels()) + kReadPast; }
 
-Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
+Status read_rotated(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   const int64_t depth = channels(from.mode);
   const Rect stored = upright_to_stored(from.info, part);
   const std::span<uint8_t> as_stored = memory.scratch(slot, part_bytes(part, depth));
@@ -41,7 +41,7 @@ Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, W
 // Decoding happens long after decode_image read the header; its errors still name that operator.
 Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   Status status = from.info.orientation == 1 ? decode_rows(from.bytes.span(), from.info, part, from.mode, sink)
-                                             : read_turned(from, part, sink, memory, slot);
+                                             : read_rotated(from, part, sink, memory, slot);
   return std::move(status).with_operator("decode_image");
 }
 

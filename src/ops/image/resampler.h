@@ -38,25 +38,25 @@ class Resampler final : public RowSink {
   const uint8_t* blank_row() const { return blank_; }
 
  private:
-  void across(const uint8_t* row, uint8_t* out) const;
+  void horizontal_pass(const uint8_t* row, uint8_t* out) const;
   void finish_row(int64_t y);
-  const uint8_t* down(int64_t y);
-  uint8_t* kept_row(int64_t index) { return kept_ + index % axis_y_.taps * kept_pitch_; }
+  const uint8_t* vertical_pass(int64_t y);
+  uint8_t* ring_row(int64_t index) { return ring_ + index % axis_y_.taps * ring_pitch_; }
 
   const ResampleSpec& spec_;
   const ImageKernels& kernels_;
   RowWriter& writer_;
   const bool vertical_first_;
-  int64_t kept_bytes_, kept_pitch_;
+  int64_t ring_row_bytes_, ring_pitch_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
   // Ring of axis_y_.taps rows; they have passed the horizontal pass unless that is the second pass.
-  uint8_t* kept_;
-  uint8_t* mixed_;     // result of the vertical pass
-  uint8_t* finished_;  // result of both passes if the horizontal pass is the second
+  uint8_t* ring_;
+  uint8_t* vertical_result_;    // result of the vertical pass
+  uint8_t* horizontal_result_;  // result of both passes if the horizontal pass is the second
   uint8_t* blank_;
-  const uint8_t** taken_;  // the input rows of one output row
-  int64_t come_ = 0, done_ = 0;
+  const uint8_t** tap_rows_;  // the input rows of one output row
+  int64_t rows_in_ = 0, rows_out_ = 0;
 };
 
 }  // namespace forebay

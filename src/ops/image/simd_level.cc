@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 4> kLevelNames = {"scalar", "sse4", "avx2
 SimdLevel initial_level() {
   const char* asked = std::getenv("FOREBAY_SIMD");
   const auto level = simd_level_from_name(asked == nullptr ? "" : asked);
-  // Never above the processor's level: an unknown instruction ends the process.
+  // The level is never above the processor's level: an unknown instruction ends the process.
   return std::min(level.value_or(best_simd_level()), best_simd_level());
 }
 

@@ -35,7 +35,7 @@ class ExtractText final : public ColumnOp {
       const std::span<const uint8_t> page = text_of(pages, row);
       // Only a zero byte gets longer: three bytes.
       FOREBAY_RETURN_IF_ERROR(memory.reserve(page.size() + page.size() / 2));
-      Status done = is_utf8(page) ? append_html_text(page, memory, text) : no_utf8(page);
+      Status done = is_utf8(page) ? append_html_text(page, memory, text) : not_utf8_error(page);
       if (!done.ok() && !is_data_error(done.code())) return done;
       if (!done.ok()) bad.emplace(row, std::move(done).with_operator("extract_text"));
       offsets[row + 1] = static_cast<int64_t>(text.size());

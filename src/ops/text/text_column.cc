@@ -38,7 +38,7 @@ Result<size_t> find_text(const Columns& columns, const std::string& name) {
   return unsupported(fmt::format("the field '{}' is {}; text is needed", name, columns.schema[*index].type_word()));
 }
 
-Status no_utf8(std::span<const uint8_t> text) {
+Status not_utf8_error(std::span<const uint8_t> text) {
   return corrupt(
       fmt::format("byte {} of the text begins no UTF-8; decode it before, in .map", first_not_utf8(text).value_or(0)));
 }

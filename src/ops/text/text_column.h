@@ -28,7 +28,7 @@ inline std::span<const uint8_t> text_of(const ColumnValues& column, int64_t row)
 }
 
 /// A Corrupt error that names the first byte that is not UTF-8.
-Status no_utf8(std::span<const uint8_t> text);
+Status not_utf8_error(std::span<const uint8_t> text);
 
 Buffer buffer_of_text(const std::string& text);
 

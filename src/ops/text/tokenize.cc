@@ -18,8 +18,8 @@ namespace {
 class Tokenize final : public ColumnOp {
  public:
   Tokenize(std::shared_ptr<const TextTokenizer> tokenizer, std::string field, std::string into,
-           TextTokenizer::Encoding how)
-      : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), how_(how) {}
+           TextTokenizer::EncodeOptions options)
+      : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), options_(options) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
     FOREBAY_ASSIGN(const size_t field, find_text(columns, field_));
@@ -36,9 +36,9 @@ class Tokenize final : public ColumnOp {
     BadRows bad;
     for (int64_t row = 0; row < columns.rows; ++row) {
       const std::span<const uint8_t> text = text_of(texts, row);
-      Status problem = is_utf8(text)
-                           ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids)
-                           : no_utf8(text);
+      Status problem =
+          is_utf8(text) ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, options_, ids)
+                        : not_utf8_error(text);
       if (!problem.ok()) bad.emplace(row, std::move(problem).with_operator("tokenize"));
       // A bad row becomes an empty one, so that later rows keep their places.
       offsets[row + 1] = static_cast<int64_t>(ids.size());
@@ -68,12 +68,12 @@ class Tokenize final : public ColumnOp {
     return static_cast<uint64_t>(most);
   }
   uint64_t ids_around(int64_t rows) const {
-    return static_cast<uint64_t>(rows) * (how_.special ? tokenizer_->special_ids() : 0);
+    return static_cast<uint64_t>(rows) * (options_.special ? tokenizer_->special_id_count() : 0);
   }
 
   const std::shared_ptr<const TextTokenizer> tokenizer_;
   const std::string field_, into_;
-  const TextTokenizer::Encoding how_;
+  const TextTokenizer::EncodeOptions options_;
 };
 
 void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
@@ -117,16 +117,16 @@ Result<std::shared_ptr<const TextTokenizer>> read_tokenizer(const std::string& p
 
 Result<std::unique_ptr<ColumnOp>> compile_tokenize(const Args& args, const Schema&) {
   FOREBAY_ASSIGN(auto tokenizer, read_tokenizer(args.text("file"), args.text("hash")));
-  TextTokenizer::Encoding how{.special = args.json("special").get<bool>()};
-  if (args.has("max_length")) how.most = static_cast<size_t>(args.integer("max_length"));
-  if (how.special && how.most < tokenizer->special_ids())
+  TextTokenizer::EncodeOptions options{.special = args.json("special").get<bool>()};
+  if (args.has("max_length")) options.most = static_cast<size_t>(args.integer("max_length"));
+  if (options.special && options.most < tokenizer->special_id_count())
     return invalid_argument(
                fmt::format(
                    "max_length is {}, and the tokenizer puts {} ids around each text; give more, or special=false",
-                   how.most, tokenizer->special_ids()))
+                   options.most, tokenizer->special_id_count()))
         .with_operator("tokenize");
   return std::unique_ptr<ColumnOp>(
-      std::make_unique<Tokenize>(std::move(tokenizer), args.text("field"), args.text("into"), how));
+      std::make_unique<Tokenize>(std::move(tokenizer), args.text("field"), args.text("into"), options));
 }
 
 FieldUse tokenize_uses(const OpSpec& op, const Schema&) {

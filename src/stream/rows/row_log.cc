@@ -24,7 +24,7 @@ bool is_below_aside(std::string_view key) {
   while (true) {
     // Each folder on the path counts: everything below _temporary/ is skipped.
     const size_t slash = key.find('/');
-    if (is_aside(key.substr(0, slash))) return true;
+    if (is_auxiliary_name(key.substr(0, slash))) return true;
     if (slash == std::string_view::npos) return false;
     key.remove_prefix(slash + 1);
   }

@@ -23,7 +23,7 @@ struct RowRequest {
 /// partition has file after file in the order of their last change (FollowedFolder), and row after
 /// row in each file. The first file decides the columns. A bad file, row group or row is a record
 /// in its place, whose load() returns the error. Names that other systems leave next to data
-/// (is_aside()) are skipped.
+/// (is_auxiliary_name()) are skipped.
 ///
 /// `pattern` may be a folder, which means the files below it that have the format's endings. Scans
 /// the folder and reads the footer of the first file. NotFound if there is no file; Unavailable if

@@ -1,4 +1,4 @@
-#include "ops/image/unfit_elements.h"
+#include "ops/image/unrepresentable_elements.h"
 
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ void compare(DType from, DType to, Rounding rounding) {
   bool all = true;
   for (const From value : remarkable<From>()) {
     const bool expected = fits<To>(static_cast<long double>(widen(value)), rounding);
-    const auto found = first_unfit(from, reinterpret_cast<const uint8_t*>(&value), to, 1, rounding);
+    const auto found = first_unrepresentable(from, reinterpret_cast<const uint8_t*>(&value), to, 1, rounding);
     ASSERT_EQ(!found.has_value(), expected)
         << dtype_name(from) << " " << static_cast<double>(widen(value)) << " as " << dtype_name(to);
     all = all && expected;
@@ -75,7 +75,7 @@ void compare(DType from, DType to, Rounding rounding) {
   EXPECT_EQ(always_fits(from, to), all) << dtype_name(from) << " as " << dtype_name(to);
 }
 
-TEST(unfit_elements, are_those_that_rounded_lie_outside_the_type) {
+TEST(unrepresentable_elements, are_those_that_rounded_lie_outside_the_type) {
   for (const DType from : kTypes) {
     for (const DType to : kTypes) {
       with_element(from, [&](auto a) {
@@ -88,13 +88,15 @@ TEST(unfit_elements, are_those_that_rounded_lie_outside_the_type) {
   }
 }
 
-TEST(unfit_elements, are_found_wherever_they_stand) {
+TEST(unrepresentable_elements, are_found_wherever_they_stand) {
   for (const int64_t count : {1, 2, 255, 256, 257, 1000}) {
     for (const int64_t place : {int64_t{0}, count / 2, count - 1}) {
       for (const size_t shift : {size_t{0}, size_t{1}}) {  // aligned, and not
         std::vector<uint8_t> bytes(static_cast<size_t>(count) * 4 + shift);
         uint8_t* const in = bytes.data() + shift;
-        const auto find = [&] { return first_unfit(DType::kInt32, in, DType::kUint8, count, Rounding::kTowardZero); };
+        const auto find = [&] {
+          return first_unrepresentable(DType::kInt32, in, DType::kUint8, count, Rounding::kTowardZero);
+        };
         EXPECT_EQ(find(), std::nullopt);
         store_element(in, place, int32_t{256});
         EXPECT_EQ(find(), place);
@@ -103,16 +105,16 @@ TEST(unfit_elements, are_found_wherever_they_stand) {
       }
     }
   }
-  EXPECT_EQ(first_unfit(DType::kFloat64, nullptr, DType::kInt8, 0, Rounding::kTowardZero), std::nullopt);
+  EXPECT_EQ(first_unrepresentable(DType::kFloat64, nullptr, DType::kInt8, 0, Rounding::kTowardZero), std::nullopt);
 }
 
-TEST(unfit_elements, are_told_with_what_the_type_holds) {
+TEST(unrepresentable_elements, are_told_with_what_the_type_holds) {
   const double values[] = {1, std::numeric_limits<double>::quiet_NaN()};
   const auto* in = reinterpret_cast<const uint8_t*>(values);
-  EXPECT_EQ(unfit_text(DType::kFloat64, in, DType::kInt8, 1, false),
+  EXPECT_EQ(describe_unrepresentable(DType::kFloat64, in, DType::kInt8, 1, false),
             "nan at element 1, and int8 goes from -128 to 127");
   const int64_t big = 300;
-  EXPECT_EQ(unfit_text(DType::kInt64, reinterpret_cast<const uint8_t*>(&big), DType::kUint8, 0, true),
+  EXPECT_EQ(describe_unrepresentable(DType::kInt64, reinterpret_cast<const uint8_t*>(&big), DType::kUint8, 0, true),
             "300, and uint8 goes from 0 to 255");
 }
 

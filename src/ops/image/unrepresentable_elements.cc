@@ -1,4 +1,4 @@
-#include "ops/image/unfit_elements.h"
+#include "ops/image/unrepresentable_elements.h"
 
 #include <algorithm>
 #include <array>
@@ -76,7 +76,7 @@ bool all_fit(const From* in, int64_t n, const Ends& ends) {
 }
 
 template <typename From, typename Ends>
-std::optional<int64_t> find_unfit(const uint8_t* in, int64_t n, const Ends& ends) {
+std::optional<int64_t> find_unrepresentable(const uint8_t* in, int64_t n, const Ends& ends) {
   constexpr int64_t kBlock = 256;
   std::array<From, kBlock> copy;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
@@ -107,7 +107,7 @@ bool always_fits(DType from, DType to) {
       from, [&](auto a) { return with_element(to, [&](auto b) { return kAlwaysFits<decltype(a), decltype(b)>; }); });
 }
 
-std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int64_t n, Rounding rounding) {
+std::optional<int64_t> first_unrepresentable(DType from, const uint8_t* in, DType to, int64_t n, Rounding rounding) {
   return with_element(from, [&](auto a) {
     return with_element(to, [&](auto b) -> std::optional<int64_t> {
       using From = decltype(a);
@@ -117,13 +117,13 @@ std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int6
       } else {
         using Number = decltype(widen(a));
         using Ends = std::conditional_t<kIsFloat<From>, FloatEnds<To, Number>, IntegerEnds<To, Number>>;
-        return find_unfit<From>(in, n, Ends(rounding));
+        return find_unrepresentable<From>(in, n, Ends(rounding));
       }
     });
   });
 }
 
-std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t index, bool alone) {
+std::string describe_unrepresentable(DType from, const uint8_t* in, DType to, int64_t index, bool alone) {
   const std::string value =
       with_element(from, [&](auto a) { return fmt::format("{}", widen(load_element<decltype(a)>(in, index))); });
   const std::string ends = with_element(to, [](auto b) {
