@@ -16,6 +16,10 @@ std::string_view Field::type_word() const {
   return "";
 }
 
+bool Field::same_type(const Field& other) const {
+  return kind == other.kind && (kind != FieldKind::kTensor || (dtype == other.dtype && shape == other.shape));
+}
+
 std::string Field::to_string() const {
   if (kind != FieldKind::kTensor) return fmt::format("{}: {}", name, type_word());
   return fmt::format("{}: {} {}", name, type_word(), shape.to_string());

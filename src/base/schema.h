@@ -54,6 +54,8 @@ struct Field {
   bool string_list() const { return kind == FieldKind::kBytesList || kind == FieldKind::kTextList; }
   /// Kind of the field, and for tensors the dtype, for messages: "uint8", "text", "lists of text".
   std::string_view type_word() const;
+  /// Whether values of both fields have the same kind, and for tensors the same dtype and shape.
+  bool same_type(const Field& other) const;
   /// "image: uint8 (?, ?, 3)".
   std::string to_string() const;
 };

@@ -143,6 +143,10 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   }
   if (rows != manifest.size && !manifest.shards.empty())
     throw std::invalid_argument("a number of samples that differs from that of its shards");
+  // An entry with a damaged name would be taken for one that is absent, and so for its default.
+  const OrderedJson known = OrderedJson::parse(manifest.to_json());
+  for (const auto& entry : json.items())
+    if (!known.contains(entry.key())) throw std::invalid_argument(fmt::format("an unknown entry '{}'", entry.key()));
   return manifest;
 }
 

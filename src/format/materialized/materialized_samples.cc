@@ -30,11 +30,6 @@ Result<size_t> column_of(const Columns& columns, const std::string& name, DType 
   return *found;
 }
 
-bool same_type(const Field& stored, const Field& field) {
-  return stored.kind == field.kind &&
-         (field.kind != FieldKind::kTensor || (stored.dtype == field.dtype && stored.shape == field.shape));
-}
-
 }  // namespace
 
 MaterializedSamples::MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest,
@@ -93,7 +88,7 @@ Result<MaterializedSamples::FieldColumns> MaterializedSamples::field_columns(con
   FieldColumns found;
   if (stored.in_index) {
     const auto column = columns.schema.find(field.name);
-    if (!column || !same_type(columns.schema[*column], field))
+    if (!column || !columns.schema[*column].same_type(field))
       return corrupt(fmt::format("its index has no column '{}' of the right type", field.name));
     found.column = *column;
     return found;

@@ -21,10 +21,6 @@ constexpr std::string_view kMaskEnding = "_valid";
 
 using Role = TableColumn::Role;
 
-bool same_type(const Field& a, const Field& b) {
-  return a.kind == b.kind && (a.kind != FieldKind::kTensor || (a.dtype == b.dtype && a.shape == b.shape));
-}
-
 std::string shape_text(const Field& field) { return field.to_string().substr(field.name.size() + 2); }
 
 Field flag_field(std::string name) {
@@ -399,7 +395,7 @@ class SchemaUniter {
              "or others lack");
     } else if (role != known->role) {
       note_two_roles(file, *at, *known);
-    } else if (!same_type(table.schema()[*at], column.field) ||
+    } else if (!table.schema()[*at].same_type(column.field) ||
                table.time_type(*at) != in_.files[known->file]->time_type(known->at)) {
       differ(file, known->file, fmt::format("has the column '{}' as {}, where", name, type_text(table, *at)),
              fmt::format("has it as {}", type_text(*in_.files[known->file], known->at)));

@@ -12,19 +12,21 @@ namespace {
 
 constexpr std::array<OmissionReason, TarIndex::kSkippedKinds> kMembers = {
     OmissionReason{"members_without_field", "file in the tar shards is part of no sample",
-                "files in the tar shards are part of no sample",
-                "a file of a sample needs a name with an extension that does not begin with a dot"},
+                   "files in the tar shards are part of no sample",
+                   "a file of a sample needs a name with an extension that does not begin with a dot"},
     OmissionReason{"device_members", "file in the tar shards is a device or a pipe and was left out",
-                "files in the tar shards are devices or pipes and were left out", "write the shards from plain files"},
+                   "files in the tar shards are devices or pipes and were left out",
+                   "write the shards from plain files"},
     OmissionReason{"bytes_behind_tar", "byte behind the end of the tar was left out",
-                "bytes behind the end of the tar were left out",
-                "they do not belong to the tar: cut them off, or restore the shard"},
-    OmissionReason{"samples_apart", "sample bears the name of an earlier one in its shard",
-                "samples bear the name of an earlier one in their shard",
-                "files of a sample must follow each other, or each part becomes a sample: write the shards sorted by "
-                "name (tar --sort=name)"}};
-constexpr OmissionReason kEmptyShards{"shards_without_samples", "tar shard holds no sample", "tar shards hold no sample",
-                                   "restore them, or leave them out"};
+                   "bytes behind the end of the tar were left out",
+                   "they do not belong to the tar: cut them off, or restore the shard"},
+    OmissionReason{
+        "samples_apart", "sample bears the name of an earlier one in its shard",
+        "samples bear the name of an earlier one in their shard",
+        "files of a sample must follow each other, or each part becomes a sample: write the shards sorted by "
+        "name (tar --sort=name)"}};
+constexpr OmissionReason kEmptyShards{"shards_without_samples", "tar shard holds no sample",
+                                      "tar shards hold no sample", "restore them, or leave them out"};
 
 Status no_samples(const DataFiles& files, std::span<const TarIndex> indexes) {
   const auto skipped =

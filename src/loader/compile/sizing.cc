@@ -90,7 +90,8 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
   // Data fetched ahead must leave free the memory in which it is decoded ahead: stored bytes alone
   // would not keep consumers from waiting.
   const uint64_t beside = saturating_sub(memory.share.wanted, mixed + memory.window + needs.index.value());
-  memory.ahead = std::max(saturating_sub(beside, second + threads * sum_of_largest(needs.chunks, 1).value()), beside / 3);
+  memory.ahead =
+      std::max(saturating_sub(beside, second + threads * sum_of_largest(needs.chunks, 1).value()), beside / 3);
   if (memory.share.wanted >= needed) return options;
   const uint64_t enough = memory.enough();
   return out_of_budget(

@@ -42,8 +42,8 @@ CpuEstimate row_time_of(const StepCounters& step, const RowCounters& rows) {
     const auto all_ns = static_cast<double>(of_class.cpu_ns);
     const bool seen = of_class.measured_ns > 0;
     // A class without sampled rows is assumed to have the same share as the others.
-    const double share = seen ? static_cast<double>(step.measured[i].ns) / static_cast<double>(of_class.measured_ns)
-                              : ns / measured_ns;
+    const double share =
+        seen ? static_cast<double>(step.measured[i].ns) / static_cast<double>(of_class.measured_ns) : ns / measured_ns;
     estimate.ns += share * all_ns;
     // A single sampled row says nothing about the others: all or none of their time may be this
     // step's.

@@ -234,8 +234,8 @@ Status StreamRun::join_job() {
                     "\"launcher\" or a folder that they share",
                     input_.rank_info.world_size));
   const auto service = std::make_shared<StreamService>();
-  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options.job.peers, input_.rank_info, {{std::string(kStreamServiceName), service}}, options.stop));
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job, open_job(options.job.peers, input_.rank_info,
+                                                    {{std::string(kStreamServiceName), service}}, options.stop));
   if (job) group_ = std::make_shared<StreamGroup>(std::move(job), service);
   return {};
 }

@@ -529,7 +529,7 @@ TEST(ServerCalls, give_up_on_a_server_that_does_not_stop_within_half_a_minute) {
       FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!socket.valid()) return;
       if (!clients.empty()) continue;  // hangs up on those who only look whether it has gone
-      clients.push_back(std::make_unique<Channel>(std::move(socket), 1 << 20, false));
+      clients.push_back(std::make_unique<Channel>(std::move(socket), 1 << 20, Channel::Descriptors::kRefuse));
       for (int i = 0; i < 2; ++i) (void)clients.front()->send(MessageType::kDone, "");
     }
   });

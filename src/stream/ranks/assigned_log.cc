@@ -8,14 +8,13 @@
 #include <fmt/format.h>
 
 #include "stream/polling_reader.h"
+#include "stream/ranks/request_pauses.h"
 #include "telemetry/log.h"
 
 namespace forebay {
 
 namespace {
 
-// The pause between requests for notes doubles each time.
-constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
 // A rank that does not answer for so long is given up: its partitions are read here.
 constexpr std::chrono::seconds kOwnerPatience{2};
 // Each follower takes a thread, so their number does not grow with the ranks.

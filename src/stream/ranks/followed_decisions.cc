@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "stream/ranks/request_pauses.h"
+
 namespace forebay {
 
 namespace {
 
 constexpr size_t kMostReceived = 1024;  // decisions that were received ahead of need
-// Pauses between requests for a decision that is not made yet.
-constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
-constexpr std::chrono::seconds kSignOfLife{
-    10};  // interval at which a rank that needs nothing reports to rank 0 that it is alive
+// Interval at which a rank that needs nothing reports to rank 0 that it is alive.
+constexpr std::chrono::seconds kSignOfLife{10};
 
 bool are_offsets_of(const RecordLog& log, const std::vector<std::string>& offsets) {
   return std::ranges::all_of(offsets,

@@ -6,15 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "stream/ranks/request_pauses.h"
+
 namespace forebay {
 
 namespace {
 
-// The pause between requests for records that have not arrived doubles each time. A request takes
-// 8 bytes for each record.
-constexpr std::chrono::milliseconds kShortestPause{1}, kLongestPause{20};
-constexpr std::chrono::seconds kOwnerPatience{10};  // with a rank that is some steps slower
-// Records of one request to one rank. The limit is lower than kMostRankItems, because the whole
+constexpr std::chrono::seconds kSlowerRankPatience{10};  // with a rank that is some steps slower
+// Records of one request to one rank, each of which takes 8 bytes of the request. The limit is lower than kMostRankItems, because the whole
 // answer must arrive before the deadline.
 constexpr size_t kMostRequested = 256;
 // A request that failed after this time may have been too large: the next one has a quarter of it.
@@ -153,7 +152,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
     const ResponseItem& one = (*answer)[i];
     if (one.state == ResponseItem::State::kHere && records_.receive(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kReceived;
-    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kOwnerPatience)
+    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kSlowerRankPatience)
       records[i].outcome = Outcome::kNotYet;
   }
 }
