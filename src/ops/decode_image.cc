@@ -96,8 +96,8 @@ OpDef decode_image_op() {
        .group = OpGroup::kImage,
        .help = R"(Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8 or uint16, (height, width, channels).
 
-As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their upper byte, CMYK converted. Only the
-part that a following crop needs is decoded.
+As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their
+upper byte, CMYK converted. Only the part that a following crop needs is decoded.
 
 Errors of a sample: Corrupt for damaged data, Unsupported for other formats.)",
        .args =

@@ -59,12 +59,16 @@ class BookedRows final : public RowSink {
 
 }  // namespace
 
-LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { reset_to(std::move(source_)); }
+LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { clear_changes(); }
 
 void LazyImage::reset_to(PixelSource source) {
   source_ = std::move(source);
+  clear_changes();
+}
+
+void LazyImage::clear_changes() {
   crop_ = window_ = {0, 0, source_.width(), source_.height()};
-  flip_before_ = flip_after_ = scaled_ = false;
+  flip_before_resize_ = flip_after_resize_ = normalized_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
   // All work belongs to the current step until a later step requests a change.
@@ -103,10 +107,10 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // The zeros that this crop adds must begin at the edge of the current picture and must not be
   // scaled. After an earlier crop or normalize() the description cannot say that, so the pixels are
   // computed first.
-  if (extends_outside(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
+  if (extends_outside(part) && (normalized_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
   // The window is in coordinates before the final mirror: in a mirrored picture part.x counts from
   // the right.
-  const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
+  const int64_t x = flip_after_resize_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
   // The resampler of a resize crops on the way, so the time stays with the step of the resize.
   if (!resize_) geometry_step_ = step_;
@@ -114,7 +118,7 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
 }
 
 void LazyImage::flip() {
-  flip_after_ = !flip_after_;
+  flip_after_resize_ = !flip_after_resize_;
   if (!resize_) geometry_step_ = step_;
 }
 
@@ -122,16 +126,16 @@ Status LazyImage::require_eight_bits(std::string_view what, WorkMemory& memory) 
   if (dtype_ != DType::kUint8) {
     return invalid_argument(fmt::format("{} works on 8-bit pixels and this picture is {}", what, dtype_name(dtype_)));
   }
-  return source_.dtype() == DType::kUint8 && !scaled_ ? Status() : compute_pixels(memory);
+  return source_.dtype() == DType::kUint8 && !normalized_ ? Status() : compute_pixels(memory);
 }
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
   const bool wide = dtype_ == DType::kUint16;
   if (interpolation == Interpolation::kBilinear && source_.indices())
     return invalid_argument(
-        "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would make other indices "
-        "of "
-        "two; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share the draw");
+        "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would mix two indices "
+        "into a third; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share "
+        "the draw");
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(require_eight_bits("resize", memory));
   // A resize to the same size changes no byte, so nothing has to be computed.
   if (height == this->height() && width == this->width()) return {};
@@ -147,7 +151,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
   crop_ = window_;
   // Mirroring before a resize and after it differ in the last bit, so the user's order is
   // preserved.
-  flip_before_ = std::exchange(flip_after_, false);
+  flip_before_resize_ = std::exchange(flip_after_resize_, false);
   resize_ = Resize{height, width, interpolation};
   window_ = resized();
   geometry_step_ = step_;
@@ -166,7 +170,7 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
   // One per channel; of_pixels() bounds the number of channels.
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
-  scaled_ = true;
+  normalized_ = true;
   value_step_ = step_;
   dtype_ = DType::kFloat32;
   return {};
@@ -175,14 +179,14 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
 void LazyImage::set_layout(bool channels_first) {
   channels_first_ = channels_first;
   channel_axis_ = true;
-  if (!scaled_) value_step_ = step_;
+  if (!normalized_) value_step_ = step_;
 }
 
 Status LazyImage::cast(DType dtype, WorkMemory& memory) {
   // The description holds one conversion. A second one depends on how the first changed the values.
-  const DType made = scaled_ ? DType::kFloat32 : source_.dtype();
+  const DType made = normalized_ ? DType::kFloat32 : source_.dtype();
   if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
-  if (!scaled_) value_step_ = step_;
+  if (!normalized_) value_step_ = step_;
   dtype_ = dtype;
   return {};
 }
@@ -216,19 +220,20 @@ LazyImage::Work LazyImage::work() const {
   work.blank = inside.width <= 0 || inside.height <= 0;
   if (work.blank) return work;
   ResampleSpec& spec = work.resample;
-  spec.horizontal = {crop_.width, resized().width, inside.x, inside.width, interpolation, flip_before_, flip_after_};
+  spec.horizontal = {crop_.width,   resized().width,     inside.x,          inside.width,
+                     interpolation, flip_before_resize_, flip_after_resize_};
   // Pictures are mirrored left to right only.
   spec.vertical = {crop_.height, resized().height, inside.y, inside.height, interpolation, false, false};
   spec.channels = channels();
   const int64_t left = inside.x - window_.x;
-  spec.left = flip_after_ ? window_.width - left - inside.width : left;
+  spec.left = flip_after_resize_ ? window_.width - left - inside.width : left;
   spec.top = inside.y - window_.y;
   spec.width = window_.width;
   const AxisRange columns = input_range(spec.horizontal), rows = input_range(spec.vertical);
   work.part = {crop_.x + columns.first, crop_.y + rows.first, columns.count, rows.count};
-  const bool packed = dtype_ == DType::kUint8 && !scaled_ && (!channels_first_ || channels() == 1);
-  // flip_before_ needs no check: it is never set without a resize.
-  work.copies = packed && !resize_ && !flip_after_ && inside == window_;
+  const bool packed = dtype_ == DType::kUint8 && !normalized_ && (!channels_first_ || channels() == 1);
+  // flip_before_resize_ needs no check: it is never set without a resize.
+  work.copies = packed && !resize_ && !flip_after_resize_ && inside == window_;
   return work;
 }
 
@@ -266,7 +271,7 @@ Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
 }
 
 PixelFormat LazyImage::format() const {
-  return {width(), height(), channels(), channels_first_, dtype_, scaled_, pointwise_};
+  return {width(), height(), channels(), channels_first_, dtype_, normalized_, pointwise_};
 }
 
 void LazyImage::write_blank(std::span<uint8_t> out, WorkMemory& memory) const {

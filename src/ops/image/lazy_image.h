@@ -83,7 +83,9 @@ class LazyImage final : public Deferred {
   };
 
   explicit LazyImage(PixelSource source);
+  /// Starts a new description, of the pixels of `source` as they are.
   void reset_to(PixelSource source);
+  void clear_changes();
   Rect resized() const;
   bool extends_outside(const Rect& part) const;
   Status require_eight_bits(std::string_view what, WorkMemory& memory);
@@ -97,12 +99,12 @@ class LazyImage final : public Deferred {
   Status compute_pixels(WorkMemory& memory);
 
   PixelSource source_;
-  Rect crop_;                 // part of the upright source, inside it
-  bool flip_before_ = false;  // mirrors the crop before the resize
+  Rect crop_;  // part of the upright source, inside it
+  bool flip_before_resize_ = false;
   std::optional<Resize> resize_;
-  Rect window_;  // part of the resized picture; may extend past its edge
-  bool flip_after_ = false;
-  bool scaled_ = false;
+  Rect window_;                     // part of the resized picture; may extend past its edge
+  bool flip_after_resize_ = false;  // mirrors the window; also set if there is no resize
+  bool normalized_ = false;         // `pointwise_` is applied
   Pointwise pointwise_;
   bool channel_axis_ = true;  // false: the tensor had two axes, and so has the result
   bool channels_first_ = false;
