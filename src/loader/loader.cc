@@ -21,6 +21,40 @@
 
 namespace forebay {
 
+namespace {
+
+// Returns the rank of the loader, or the error of an option that contradicts it.
+Result<RankInfo> checked_rank_info(const LoaderOptions& options) {
+  FOREBAY_ASSIGN(RankInfo rank_info, find_rank_info(options.job.rank, options.job.world_size, process_environment()));
+  if (options.job.local_ranks) rank_info.local_ranks = std::clamp(*options.job.local_ranks, 1, rank_info.world_size);
+  FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, rank_info.world_size));
+  if (options.epochs && *options.epochs < 0)
+    return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
+  return rank_info;
+}
+
+// Opens the source of the pipeline. Sets `warnings` to what it says about the data, and logs it if
+// the options say so.
+Result<std::shared_ptr<const Source>> open_data(const Description& description, const LoaderOptions& options,
+                                                std::vector<DataWarning>& warnings) {
+  DataWarnings found;
+  FOREBAY_ASSIGN(
+      std::shared_ptr<const Source> source,
+      open_source(description.steps().front(), {.storage_options = options.storage_options,
+                                                .stop = options.stop,
+                                                .keep_versions = find_step(description, OpEffect::kCaching) != nullptr,
+                                                .requests = options.resources.requests,
+                                                .memory = options.resources.memory,
+                                                .warnings = &found}));
+  warnings = found.list();
+  for (const DataWarning& warning : warnings) {
+    if (options.log_warnings) log_warning(warning.message);
+  }
+  return source;
+}
+
+}  // namespace
+
 Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Loader::~Loader() {
@@ -38,24 +72,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   // Checked before anything is opened: a wrong rank must not cost a listing first.
-  FOREBAY_ASSIGN(RankInfo rank_info, find_rank_info(options.job.rank, options.job.world_size, process_environment()));
-  if (options.job.local_ranks) rank_info.local_ranks = std::clamp(*options.job.local_ranks, 1, rank_info.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, rank_info.world_size));
-  if (options.epochs && *options.epochs < 0)
-    return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
-  DataWarnings left_out;
-  FOREBAY_ASSIGN(
-      std::shared_ptr<const Source> source,
-      open_source(description.steps().front(), {.storage_options = options.storage_options,
-                                                .stop = options.stop,
-                                                .keep_versions = find_step(description, OpEffect::kCaching) != nullptr,
-                                                .requests = options.resources.requests,
-                                                .memory = options.resources.memory,
-                                                .warnings = &left_out}));
-  impl->warnings = left_out.list();
-  for (const DataWarning& warning : impl->warnings) {
-    if (options.log_warnings) log_warning(warning.message);
-  }
+  FOREBAY_ASSIGN(RankInfo rank_info, checked_rank_info(options));
+  FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_data(description, options, impl->warnings));
   const SizingInput sizes = {.threads = options.resources.threads,
                              .requests = options.resources.requests,
                              .memory = options.resources.memory,
@@ -99,10 +117,7 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   *timed_out = false;
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
-  if (impl_->epoch_over) {
-    impl_->epoch_over = false;
-    return std::optional<Batch>();
-  }
+  if (std::exchange(impl_->epoch_over, false)) return std::optional<Batch>();
   const std::shared_ptr<Runner> runner = impl_->current();
   const Cursor at = runner->cursor();
   if (impl_->epoch_ends_at(at)) {
@@ -111,10 +126,11 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   }
   FOREBAY_RETURN_IF_ERROR(impl_->run->before_batch(at));
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
-  impl_->run->advanced_to(runner->cursor());
-  impl_->at_loaded_state &= runner->cursor() == at;
-  // An error may take the place of an epoch's last batch.
-  impl_->epoch_over = runner->cursor().epoch != at.epoch;
+  // The cursor passes a batch with a data error, too, so it is examined before the result.
+  const Cursor after = runner->cursor();
+  impl_->run->advanced_to(after);
+  impl_->at_loaded_state &= after == at;
+  impl_->epoch_over = after.epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
   *timed_out = delivery->timed_out;
   Lock lock(impl_->mutex);
