@@ -48,7 +48,7 @@ FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<s
     : batch_size_(batch_size), ragged_(std::move(ragged)) {
   for (const OutputField& output : plan.outputs) {
     // The plan decides the form of these fields, the same in every batch.
-    if (output.field.kind != FieldKind::kAny) known_.insert(output.field.name);
+    if (output.field.kind != FieldKind::kAny) plan_decided_.insert(output.field.name);
     if (output.field.ragged) ragged_.insert(output.field.name);
     if (output.field.pad_value) padded_.insert(output.field.name);
   }
@@ -74,13 +74,19 @@ Status FieldForms::unify_rows(BatchField& field, int64_t rows) {
     make_empty_lists(field, form->kind, rows);
     return {};
   }
-  const bool is_array =
-      field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
-  if (!is_array && field.kind != BatchField::Kind::kRagged) return {};
-  const bool was_ragged = form != nullptr && form->kind == BatchField::Kind::kRagged;
-  if (is_array && (was_ragged || ragged_.contains(field.name))) make_ragged(field, rows);
+  const bool array = is_array(field);
+  if (!array && field.kind != BatchField::Kind::kRagged) return {};
+  if (array && must_be_ragged(field.name, form)) make_ragged(field, rows);
   if (form == nullptr || batch_size_ == 1) return {};
-  return was_ragged ? check_ragged(field, *form) : check_array(field, *form);
+  return form->kind == BatchField::Kind::kRagged ? check_ragged(field, *form) : check_array(field, *form);
+}
+
+bool FieldForms::is_array(const BatchField& field) const {
+  return field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
+}
+
+bool FieldForms::must_be_ragged(const std::string& name, const Form* form) const {
+  return ragged_.contains(name) || (form != nullptr && form->kind == BatchField::Kind::kRagged);
 }
 
 // The error of a field whose rows were ragged so far, if they differ in more than their first axis.
@@ -99,11 +105,10 @@ Status FieldForms::check_array(const BatchField& field, const Form& form) {
   if (form.kind != BatchField::Kind::kDense || form.row.rank() == 0) return {};
   const Shape& shape = field.values.shape;
   if (field.kind == BatchField::Kind::kDense && (shape.rank() > 2 || form.row[0] == shape[1])) return {};
-  return invalid_argument(
-      fmt::format("all rows of the field '{0}' had {1} values so far, and now some have not: its batches would turn "
-                  "from arrays into "
-                  "(values, offsets); put .pad(\"{0}\", value) before .batch, or give .batch(ragged=\"{0}\")",
-                  field.name, form.row[0]));
+  return invalid_argument(fmt::format(
+      "all rows of the field '{0}' had {1} values so far, and now some have not: its batches would turn "
+      "from arrays into (values, offsets); put .pad(\"{0}\", value) before .batch, or give .batch(ragged=\"{0}\")",
+      field.name, form.row[0]));
 }
 
 // Adds the fields of user code to a batch whose rows were all skipped, in the form that they had in

@@ -35,7 +35,11 @@ class FieldForms {
     DType dtype = DType::kUint8;
     Shape row;  ///< kDense: shape of a row; kRagged: the same without the first axis
   };
-  bool is_made_by_user_code(const std::string& name) const { return !known_.contains(name); }
+  bool is_made_by_user_code(const std::string& name) const { return !plan_decided_.contains(name); }
+  /// Whether the field of the batch is an array whose rows may have one length by chance.
+  bool is_array(const BatchField& field) const;
+  /// `form` is null if no batch has had the field yet.
+  bool must_be_ragged(const std::string& name, const Form* form) const;
   Status unify_rows(BatchField& field, int64_t rows);
   static Status check_ragged(const BatchField& field, const Form& form);
   static Status check_array(const BatchField& field, const Form& form);
@@ -43,8 +47,8 @@ class FieldForms {
 
   const int64_t batch_size_;
   // Names of fields:
-  std::set<std::string> ragged_;  // ragged from the first batch on
-  std::set<std::string> known_;   // whose form the plan decides
+  std::set<std::string> ragged_;        // ragged from the first batch on
+  std::set<std::string> plan_decided_;  // the plan decides their form
   std::set<std::string> padded_;
   std::map<std::string, Form> forms_;  // of fields of user code, once a batch has had them
 };
