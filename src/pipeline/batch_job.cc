@@ -148,7 +148,7 @@ Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
   return std::move(memory->buffer);
 }
 
-Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& layout, size_t rows) {
+Result<CollationMemory> BatchJob::acquire_collation(BufferPool& pool, const Collation& layout, size_t rows) {
   CollationMemory memory;
   FOREBAY_ASSIGN(memory.values, acquire(pool, layout.value_bytes));
   if (const size_t bytes = layout.offset_bytes(rows); bytes > 0) {
@@ -192,7 +192,7 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
 }
 
 Status BatchJob::acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field) {
-  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, field.layout, field.rows_of_field()));
+  FOREBAY_ASSIGN(const CollationMemory memory, acquire_collation(pool, field.layout, field.rows_of_field()));
   field.result = lay_out(field.layout, field.rows_of_field(), memory);
   field.result.name = field.name;
   return {};
@@ -340,64 +340,6 @@ Result<BatchAssembly::FieldJob> BatchJob::plan_values(const Field& field,
   job.own_rows = rows_of(values);
   job.rows = job.own_rows;
   return job;
-}
-
-namespace {
-// Returns the name of a field that `one` has and `other` lacks.
-std::string only_in(const Extras& one, const Extras& other) {
-  for (const auto& [name, value] : one) {
-    if (std::none_of(other.begin(), other.end(), [&](const auto& entry) { return entry.first == name; })) return name;
-  }
-  return "";
-}
-
-// Returns the name of a field that only one of the two has. Their fields must differ.
-std::string only_in_one(const Extras& one, const Extras& other) {
-  std::string name = only_in(one, other);
-  return name.empty() ? only_in(other, one) : name;
-}
-}  // namespace
-
-void BatchJob::plan_extras(BatchAssembly& assembly) const {
-  std::vector<const Extras*> rows;
-  for (size_t row = 0; row < extras_.size(); ++row) {
-    if (!rows_[row].skipped) rows.push_back(&extras_[row]);
-  }
-  if (rows.empty()) return;
-  // The loop below visits the fields of the first sample, so it finds no difference if that sample
-  // has none.
-  for (size_t i = 1; i < rows.size() && rows.front()->empty(); ++i) {
-    if (rows[i]->empty()) continue;
-    const SampleName before = name_of_remaining(0), here = name_of_remaining(i);
-    return assembly.fail(
-        invalid_argument(fmt::format("the user's function gave '{}' here and not for sample {} ('{}') of the same "
-                                     "batch; give the same fields for every sample",
-                                     rows[i]->front().first, before.id, before.key))
-            .with_key(here.key)
-            .with_sample(here.id));
-  }
-  for (const auto& [name, first] : *rows.front()) {
-    std::vector<const Value*> values;
-    for (const Extras* extras : rows) {
-      auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
-      if (found == extras->end() || extras->size() != rows.front()->size()) {
-        const SampleName before = name_of_remaining(0), here = name_of_remaining(values.size());
-        return assembly.fail(
-            invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
-                                         "the same batch: '{}' is "
-                                         "in one of them only; give the same fields for every sample",
-                                         before.id, before.key,
-                                         found == extras->end() ? name : only_in_one(*extras, *rows.front())))
-                .with_key(here.key)
-                .with_sample(here.id));
-      }
-      values.push_back(&found->second);
-    }
-    Field any;
-    any.name = name;
-    any.kind = FieldKind::kAny;
-    assembly.add(plan_values(any, values));
-  }
 }
 
 }  // namespace forebay

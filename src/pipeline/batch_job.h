@@ -135,6 +135,9 @@ class BatchJob {
   Status fatal;                  ///< machine or transient error; the batch cannot be delivered
 
  private:
+  // batch_extras.cc: the fields that only user code knows.
+  void plan_extras(BatchAssembly& assembly) const;
+
   void drop_all_values();
   /// The field as the plan describes it, of kind kAny if its values may differ from that.
   Field planned_field(size_t output) const;
@@ -144,7 +147,6 @@ class BatchJob {
   void plan_assembly(BatchAssembly& assembly) const;
   Result<BatchAssembly::FieldJob> plan_output(size_t output) const;
   Result<BatchAssembly::FieldJob> plan_values(const Field& field, const std::vector<const Value*>& values) const;
-  void plan_extras(BatchAssembly& assembly) const;
   /// Moves the rows that were not skipped to the front of every slot.
   void compact_slots();
   /// The field that marks replayed samples.
@@ -153,11 +155,11 @@ class BatchJob {
   SampleName name_of_remaining(size_t index) const;
   Status acquire_field(BufferPool& pool, BatchAssembly::FieldJob& field);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
-  Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
+  Result<CollationMemory> acquire_collation(BufferPool& pool, const Collation& layout, size_t rows);
   /// The references of rows that were not skipped, in `remaining` if rows were skipped.
   std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& remaining) const;
 
-  // For plans that pack sequences:
+  // batch_job_blocks.cc: plans that pack sequences.
   RowBytes part_of_sequence(int64_t row, RowBytes sequence, size_t item);
   void cut_to_part(int64_t row, Value& sequence);
   Status plan_blocks(BatchAssembly& assembly) const;
