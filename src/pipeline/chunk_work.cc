@@ -30,7 +30,7 @@ void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
 ChunkNeeds ChunkWork::needs(int64_t number, const StoredBytes& bytes, uint64_t more) const {
   const ChunkPlan& plan = *plan_->chunks;
   const uint64_t stored = bytes.needs_read() ? bytes.size() : 0;
-  ChunkNeeds needs = ChunkMemory(plan).needs(number, stored, bytes.in_cache() && plan.caches_packed());
+  ChunkNeeds needs = ChunkMemory(plan).needs(number, stored, bytes.has_entry() && plan.caches_packed());
   needs.working = std::max(needs.working, more);
   return needs;
 }
@@ -50,14 +50,15 @@ ChunkWork::Made ChunkWork::read_and_decode(int64_t number, StoredBytes& bytes, c
   const bool reads = bytes.needs_read();
   if (reads) {
     // A cache entry of packed rows is used as it is, so it is read to where the rows belong.
-    const bool is_packed = bytes.in_cache() && plan_->chunks->caches_packed();
+    const bool is_packed = bytes.has_entry() && plan_->chunks->caches_packed();
     const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 0, is_packed ? rows : Buffer());
     if (!read) return {cancelled("not in the page cache"), /*page_cache_miss=*/true};
     if (!read->ok()) return {*read};
   }
   std::vector<Buffer> stored;
   for (StoredBytes::Piece& piece : bytes.pieces) stored.push_back(reads ? std::move(piece.bytes) : piece.bytes);
-  bytes.in_memory &= !reads;
+  // The bytes that this thread has read were moved away, so another attempt has to read them again.
+  if (reads) bytes.pieces_read = false;
   return {decode(number, bytes, std::move(stored), rows, memory)};
 }
 
@@ -65,7 +66,7 @@ Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, const S
                                                          std::vector<Buffer> stored, const Buffer& rows,
                                                          WorkMemory& memory) const {
   const ChunkPlan& plan = *plan_->chunks;
-  if (!bytes.in_cache()) return plan.make(number, std::move(stored), rows, memory);
+  if (!bytes.has_entry()) return plan.make(number, std::move(stored), rows, memory);
   std::shared_ptr<const Columns> entry = bytes.entry->columns;
   if (!entry) {
     FOREBAY_ASSIGN(entry, plan.cache->open(bytes.entry->key, std::move(stored.front())));

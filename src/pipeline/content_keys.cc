@@ -43,7 +43,7 @@ std::optional<Identity> ContentKeys::key_of(int64_t id) const {
   return Identity(entry_key(steps_identity_, identity->hash), identity->lasting);
 }
 
-std::optional<Identity> ContentKeys::find(const BatchJob& batch, int64_t row) const {
+std::optional<Identity> ContentKeys::lookup_key(const BatchJob& batch, int64_t row) const {
   return key_of(id_of(batch, row));
 }
 
@@ -56,7 +56,7 @@ std::optional<Identity> ContentKeys::store_key(const BatchJob& batch, int64_t ro
 
 // If versions are learned, the flight's key is the sample's name, since the version is known only
 // after the object was read.
-std::optional<Hash128> ContentKeys::flight(const BatchJob& batch, int64_t row) const {
+std::optional<Hash128> ContentKeys::flight_key(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
   if (versions_ != nullptr) return entry_key(steps_identity_, versions_->name(id));
   const std::optional<Identity> known = key_of(id);

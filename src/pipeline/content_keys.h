@@ -26,9 +26,9 @@ class ContentKeys final : public StageKeys {
       : cache_(std::move(cache)), source_(std::move(source)), versions_(source_->learned_versions()),
         steps_identity_(steps_identity), fetches_(fetches) {}
 
-  std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
+  std::optional<Identity> lookup_key(const BatchJob& batch, int64_t row) const override;
   std::optional<Identity> store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
-  std::optional<Hash128> flight(const BatchJob& batch, int64_t row) const override;
+  std::optional<Hash128> flight_key(const BatchJob& batch, int64_t row) const override;
   bool peers_know(const Identity& entry) const override;
   bool learns_versions() const override { return versions_ != nullptr && fetches_; }
   std::optional<VersionQuery> version_query(const BatchJob& batch, int64_t row) const override;

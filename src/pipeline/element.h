@@ -33,7 +33,7 @@ struct Element {
     Status failure = {};
   };
   /// The stored bytes are in memory, or a compute thread can read them without waiting.
-  struct Read {};
+  struct Runnable {};
   /// Posted to the compute threads, or running there.
   struct Running {
     Claim working;                ///< working memory beyond the thread's own
@@ -56,7 +56,7 @@ struct Element {
   struct Failed {
     Status status;
   };
-  std::variant<Waiting, AwaitingEntry, Reading, Read, Running, InUserCode, Ready, Failed> state;
+  std::variant<Waiting, AwaitingEntry, Reading, Runnable, Running, InUserCode, Ready, Failed> state;
 
   StoredBytes bytes;
   /// Size of the object, once a read has shown it to be larger than estimated. Otherwise 0.

@@ -29,23 +29,35 @@ struct VersionQuery {
 /// The keys of a keyed stage's entries: the key of a row's result, or none if the result is not
 /// looked up or not stored. A row is given by its batch; its sample may be a replacement. RowWork
 /// calls it, from any thread.
+///
+/// Every implementation decides how rows are looked up and stored. The others are optional, in three
+/// groups: sharing of entries, versions that only a read tells, and notifications.
 class StageKeys {
  public:
   virtual ~StageKeys() = default;
   /// The key to look up. Nothing if the key is not known, or if such rows are not looked up.
-  virtual std::optional<Identity> find(const BatchJob& batch, int64_t row) const = 0;
+  virtual std::optional<Identity> lookup_key(const BatchJob& batch, int64_t row) const = 0;
   /// The key to store a new result under. Nothing if it is not stored. `version` is that of the
   /// object that was read, if versions are learned from reads; it is 0 if the store gave none.
   virtual std::optional<Identity> store_key(const BatchJob& batch, int64_t row,
                                             std::optional<uint64_t> version) const = 0;
+
+  // Sharing of entries with other tasks and hosts:
+
   /// The key of the entry's SingleFlight. Nothing if several tasks may make the same entry.
-  virtual std::optional<Hash128> flight(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
+  virtual std::optional<Hash128> flight_key(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
   /// Whether peers have the entry under the same key.
   virtual bool peers_know(const Identity&) const { return false; }
+
+  // Versions that only a read tells:
+
   /// Whether store_key() needs the version of the object that is read.
   virtual bool learns_versions() const { return false; }
-  /// If find() knows no key: a read after which it does. Nothing if there is no such read.
+  /// If lookup_key() knows no key: a read after which it does. Nothing if there is no such read.
   virtual std::optional<VersionQuery> version_query(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
+
+  // Notifications:
+
   /// Called after the row's result was stored under that key.
   virtual void on_stored(const BatchJob&, int64_t /*row*/, const Identity&) const {}
   /// Called once for each row that has passed the stage because no entry was found.

@@ -187,16 +187,16 @@ TEST(ContentKeys, are_of_place_and_identity_and_known_where_that_is) {
   const BatchJob batch(*plan, *steps, *steps->step(Cursor()));
   const auto source = std::make_shared<Labelled>();
   const ContentKeys keys(std::make_shared<MapCache>(), source, hash128("here"), /*fetches=*/true);
-  EXPECT_FALSE(keys.find(batch, 9)) << "it has no version";
-  EXPECT_TRUE(keys.find(batch, 1)->lasting);
-  EXPECT_FALSE(keys.find(batch, 8)->lasting);
-  EXPECT_NE(keys.find(batch, 1)->hash, keys.find(batch, 2)->hash);
-  EXPECT_EQ(keys.find(batch, 1), keys.store_key(batch, 1, std::nullopt));
-  EXPECT_EQ(keys.flight(batch, 1), keys.find(batch, 1)->hash);
-  EXPECT_TRUE(keys.peers_know(*keys.find(batch, 1)));
-  EXPECT_FALSE(keys.peers_know(*keys.find(batch, 8)));
+  EXPECT_FALSE(keys.lookup_key(batch, 9)) << "it has no version";
+  EXPECT_TRUE(keys.lookup_key(batch, 1)->lasting);
+  EXPECT_FALSE(keys.lookup_key(batch, 8)->lasting);
+  EXPECT_NE(keys.lookup_key(batch, 1)->hash, keys.lookup_key(batch, 2)->hash);
+  EXPECT_EQ(keys.lookup_key(batch, 1), keys.store_key(batch, 1, std::nullopt));
+  EXPECT_EQ(keys.flight_key(batch, 1), keys.lookup_key(batch, 1)->hash);
+  EXPECT_TRUE(keys.peers_know(*keys.lookup_key(batch, 1)));
+  EXPECT_FALSE(keys.peers_know(*keys.lookup_key(batch, 8)));
   const ContentKeys elsewhere(std::make_shared<MapCache>(), source, hash128("there"), true);
-  EXPECT_NE(keys.find(batch, 1)->hash, elsewhere.find(batch, 1)->hash);
+  EXPECT_NE(keys.lookup_key(batch, 1)->hash, elsewhere.lookup_key(batch, 1)->hash);
 }
 
 // ---- chunks

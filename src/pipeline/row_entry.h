@@ -24,6 +24,9 @@ struct RowEntry {
 
   /// Whether the row need not wait for another task to make the entry.
   bool may_proceed() const { return !missing || flight || bypasses_flight; }
+  /// Whether the task first has to join the flight of this stage's entry, or get the right to make
+  /// the entry.
+  bool must_join_flight(size_t stage) const { return !may_proceed() && missing->stage == stage; }
   /// The version of the object that was read. Nothing if versions are not learned from reads.
   std::optional<uint64_t> version_read() const {
     return version ? std::optional(version->load(std::memory_order_relaxed)) : std::nullopt;

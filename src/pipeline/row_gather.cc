@@ -18,16 +18,23 @@ RowResult RowGather::run(WorkMemory& memory) && {
   if (!result_.missing_ids.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kNeedsChunks;
   if (result_.verdict != Verdict::kDone) return std::move(result_);
   copy_packed();
-  point_to_lists();
-  if (Status status = placement_.outlasts_chunks ? copy_lists(memory) : Status(); !status.ok()) {
-    const bool again = status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
-    result_.verdict = again ? Verdict::kNeedsBytes : Verdict::kFatal;
-    result_.needs_bytes = again ? status.bytes_needed() : 0;
-    if (!again) result_.fatal = std::move(status);
+  refer_to_unpacked();
+  if (placement_.outlasts_chunks) {
+    if (Status status = copy_unpacked(memory); !status.ok()) set_error(std::move(status), memory);
   }
   const uint64_t bytes = plan_.chunks->packed.stride() * static_cast<uint64_t>(count());
   plan_.write_counters->add(count(), bytes, bytes, thread_cpu_ns() - begun);
   return std::move(result_);
+}
+
+void RowGather::set_error(Status status, const WorkMemory& memory) {
+  if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
+    result_.verdict = Verdict::kNeedsBytes;
+    result_.needs_bytes = status.bytes_needed();
+  } else {
+    result_.verdict = Verdict::kFatal;
+    result_.fatal = std::move(status);
+  }
 }
 
 // Finds the rows in the order of their destinations. If the block has bad rows, each row is checked
@@ -69,8 +76,7 @@ std::optional<RowInBlock> RowGather::find_row(int64_t row) {
     const int64_t attempt = job.attempt;
     result_.storage_unavailable = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
-    // The loop goes on with the replacement.
-    if (result_.verdict == Verdict::kLookUpAgain) result_.verdict = Verdict::kDone;
+    if (result_.verdict == Verdict::kReplaced) result_.verdict = Verdict::kDone;  // the loop goes on with it
     if (job.attempt == attempt) break;
   }
   return std::nullopt;
@@ -95,36 +101,37 @@ void RowGather::copy_packed() {
 
 // Lists, bytes, texts and lists of them are copied when the batch is assembled. Until then the
 // batch refers to the memory of the chunks.
-void RowGather::point_to_lists() {
+void RowGather::refer_to_unpacked() {
   constexpr size_t kAhead = 16;  // distance in rows at which their offsets are prefetched
   const PackedRows& packed = plan_.chunks->packed;
-  struct Lists {
+  struct ChunkColumn {
     const uint8_t* values;
     const int64_t* ends;
   };
-  std::vector<Lists> lists;
+  std::vector<ChunkColumn> columns;
   for (const PackedRows::UnpackedField& unpacked : packed.unpacked()) {
     const Field& field = packed.schema()[unpacked.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
-    lists.clear();
+    columns.clear();
     for (const auto& chunk : placement_.block->chunks) {
       const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[unpacked.column] : nullptr;
-      lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
+      columns.push_back(column ? ChunkColumn{column->values.data(), column->offset()} : ChunkColumn{});
     }
     for (size_t i = 0; i < sources_.size(); ++i) {
       const RowInBlock& place = sources_[i];
       const RowInBlock& later = sources_[std::min(i + kAhead, sources_.size() - 1)];
-      __builtin_prefetch(lists[later.chunk].ends + later.row, 0, 2);
+      __builtin_prefetch(columns[later.chunk].ends + later.row, 0, 2);
       const int64_t row = destinations_.empty() ? input_.begin + static_cast<int64_t>(i) : destinations_[i];
-      const auto [values, ends] = lists[place.chunk];
+      const auto [values, ends] = columns[place.chunk];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
       batch_.set_reference(unpacked.field, row, {values + begin * size, (end - begin) * size});
     }
   }
 }
 
-// The chunks of an older block are released before the batch is assembled, so lists are copied out.
-Status RowGather::copy_lists(WorkMemory& memory) {
+// The chunks of an older block are released before the batch is assembled, so lists and texts are copied
+// out.
+Status RowGather::copy_unpacked(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {
     for (const PackedRows::UnpackedField& unpacked : plan_.chunks->packed.unpacked()) {

@@ -23,8 +23,9 @@ class RowGather {
   void find_rows();
   std::optional<RowInBlock> find_row(int64_t row);
   void copy_packed();
-  void point_to_lists();
-  Status copy_lists(WorkMemory& memory);
+  void refer_to_unpacked();
+  Status copy_unpacked(WorkMemory& memory);
+  void set_error(Status status, const WorkMemory& memory);
   int64_t count() const { return input_.end - input_.begin; }
 
   const RowWork& work_;

@@ -24,14 +24,10 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
     if (!stage.cache) continue;
-    const std::optional<Identity> key = stage.keys->find(batch, input.begin);
+    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
     const bool is_cached = key && stage.cache->has(key->hash);
-    if (!entry.missing && stage.flights) {
-      if (const auto flight_key = stage.keys->flight(batch, input.begin))
-        entry.missing = RowEntry::MissingEntry{index, *flight_key, stage.flights};
-    }
-    // The task first has to join the entry's flight, or get the right to make the entry.
-    if (!entry.may_proceed() && entry.missing->stage == index && !is_cached) {
+    if (!entry.missing) note_missing_entry(index, input, batch);
+    if (entry.must_join_flight(index) && !is_cached) {
       input.bytes.looked_up = false;
       return;
     }
@@ -45,6 +41,15 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   entry.on_version_read = std::move(query->on_read);
 }
 
+// Records the entry of the stage as the one that the row's task may have to make, if only one task
+// makes it.
+void RowWork::note_missing_entry(size_t index, RowInput& input, const BatchJob& batch) const {
+  const KeyedStage& stage = plan_->keyed_stage(index);
+  if (!stage.flights) return;
+  if (const std::optional<Hash128> key = stage.keys->flight_key(batch, input.begin))
+    input.entry.missing = RowEntry::MissingEntry{index, *key, stage.flights};
+}
+
 // Finds the entry of one stage. Returns false if the cache does not have it.
 bool RowWork::find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(index);
@@ -53,7 +58,7 @@ bool RowWork::find_in_stage(size_t index, const Identity& key, RowInput& input, 
   if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, index)) return false;
   // A peer's entry has to be transferred, and only one task of this process asks for it. The others
   // wait for that flight.
-  const bool is_transferred = !bytes.is_hit() && bytes.store->remote();
+  const bool is_transferred = !bytes.entry_in_memory() && bytes.store->remote();
   std::optional<RowEntry::MissingEntry>& missing = input.entry.missing;
   if (!is_transferred && missing && missing->stage == index) missing.reset();
   return true;
@@ -63,9 +68,9 @@ bool RowWork::retry_lookup(RowInput& input, const BatchJob& batch) const {
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
     if (stage.keys == nullptr || stage.keys->arrivals() == 0) continue;
-    const std::optional<Identity> key = stage.keys->find(batch, input.begin);
+    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
     StoredBytes found;
-    if (!key || !found.find(*stage.cache, key->hash, index) || !found.is_hit()) continue;
+    if (!key || !found.find(*stage.cache, key->hash, index) || !found.entry_in_memory()) continue;
     input.bytes.entry = std::move(found.entry);
     return true;
   }
@@ -83,28 +88,28 @@ uint64_t RowWork::arrivals() const {
 
 bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(input.entry.missing->stage);
-  const std::optional<Identity> key = stage.keys->find(batch, input.begin);
+  const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
   return key && !stage.cache->has(key->hash);
 }
 
 void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
   StoredBytes& bytes = input.bytes;
-  if (bytes.in_cache()) return;
+  if (bytes.has_entry()) return;
   RowEntry& entry = input.entry;
   entry.on_version_read = nullptr;
   if (entry.version) entry.version->store(stored.version, std::memory_order_relaxed);
   bytes.pieces.clear();
   bytes.pieces.push_back({{}, std::move(stored.bytes)});
-  bytes.in_memory = true;
+  bytes.pieces_read = true;
 }
 
 void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   StoredBytes& bytes = input.bytes;
   const bool reads_version = input.entry.on_version_read != nullptr;
-  if (!bytes.in_cache() && !reads_version)
+  if (!bytes.has_entry() && !reads_version)
     bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id));
   ReadRequest& request = bytes.pieces.front().request;
-  if (!bytes.in_cache()) request.version = input.entry.version;
+  if (!bytes.has_entry()) request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
   if (!request.expected_size && !request.range && !reads_version)
     request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.observed_bytes);
@@ -114,7 +119,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
 // damaged: the cache has dropped it, and the object itself has to be fetched.
 bool RowWork::open_entry(RowInput& input) const {
   StoredBytes& bytes = input.bytes;
-  if (!bytes.in_cache() || bytes.is_hit() || input.stage > 0) return true;
+  if (!bytes.has_entry() || bytes.entry_in_memory() || input.stage > 0) return true;
   Result<std::shared_ptr<const Columns>> columns =
       plan_->keyed_stage(bytes.entry->stage).cache->open(bytes.entry->key, std::move(bytes.pieces.front().bytes));
   if (columns.ok()) bytes.entry->columns = std::move(*columns);

@@ -170,7 +170,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
 bool RowWork::prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
                             RowResult& result) const {
   const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
-  if (placement.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() &&
+  if (placement.block != nullptr && sample.attempt > 0 && !input.bytes.has_entry() &&
       !placement.block->has_row(sample.id)) {
     result.missing_ids.push_back(sample.id);
     result.verdict = Verdict::kNeedsChunks;
@@ -178,7 +178,7 @@ bool RowWork::prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement
   }
   if (!read(input, batch, result)) return false;
   if (open_entry(input)) return true;
-  result.verdict = Verdict::kLookUpAgain;
+  result.verdict = Verdict::kEntryDamaged;
   return false;
 }
 
@@ -196,10 +196,10 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& p
     }
     const uint64_t made = memory.reserved() - before;
     const bool replacement_needs_no_read =
-        !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+        !plan_->fetches && !input.bytes.has_entry() && !plan_->starts_with_user_code() && input.stage == 0;
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
-    if (result.verdict != Verdict::kLookUpAgain || !replacement_needs_no_read) {
+    if (result.verdict != Verdict::kReplaced || !replacement_needs_no_read) {
       // Memory of intermediate values is free again. Only values that wait for the batch still
       // count.
       if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.value_bytes(row)));
@@ -215,12 +215,12 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& p
 // Returns false, and sets the verdict, if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   StoredBytes& bytes = input.bytes;
-  if (const auto& on_version_read = input.entry.on_version_read; on_version_read && bytes.in_memory) {
+  if (const auto& on_version_read = input.entry.on_version_read; on_version_read && bytes.pieces_read) {
     on_version_read(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
-    result.verdict = Verdict::kLookUpAgain;
+    result.verdict = Verdict::kVersionLearned;
     return false;
   }
-  if (bytes.is_hit() || !bytes.needs_read() || input.stage > 0) return true;
+  if (bytes.entry_in_memory() || !bytes.needs_read() || input.stage > 0) return true;
   const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
     result.verdict = Verdict::kPageCacheMiss;
@@ -242,38 +242,40 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& pl
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
-  if (input.stage == 0 && !input.bytes.is_hit()) retry_lookup(input, batch);
-  Result<Record> begun = begin_row(input, placement, id);
+  if (input.stage == 0 && !input.bytes.entry_in_memory()) retry_lookup(input, batch);
+  Result<Record> begun = begin_row(input, batch, placement, row);
   // The error of a chunk may have been found before the batch was due.
   result.storage_unavailable = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
-  size_t stage = input.stage;
-  if (input.bytes.is_hit() && input.stage == 0) {
-    stage = input.bytes.entry->stage + 1;
-    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(replayed_mark(batch, row));
-  }
+  const bool starts_from_entry = input.stage == 0 && input.bytes.entry_in_memory();
+  size_t stage = starts_from_entry ? input.bytes.entry->stage + 1 : input.stage;
   result.first_stage = result.end_stage = stage;
   for (; stage < plan_->stages.size(); ++stage) {
-    if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
-      for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
+    if (const auto* user_code = std::get_if<ForeignStage>(&plan_->stages[stage])) {
+      for (size_t field : user_code->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       input.record = std::move(record);
       input.stage = result.end_stage = stage;
       result.verdict = Verdict::kForeign;
       return {};
     }
-    if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
-      if (keyed->drops_extras) input.extras.clear();
-      FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
-      if (keyed->marks_replayed) record.push_back(replayed_mark(batch, row));
-      continue;
-    }
-    const SampleContext context{batch.key(row, stage), &memory};
-    FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
+    FOREBAY_RETURN_IF_ERROR(run_stage(stage, input, batch, row, record, memory));
   }
   result.end_stage = stage;
   FOREBAY_RETURN_IF_ERROR(check_packed_alone(input.extras));
   FOREBAY_RETURN_IF_ERROR(write_row(batch, placement, row, record, memory));
   if (plan_->output_schema.open_ended) batch.store_extras(row, std::move(input.extras));
+  return {};
+}
+
+// Runs a stage that is not user code.
+Status RowWork::run_stage(size_t index, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                          WorkMemory& memory) const {
+  if (const auto* native = std::get_if<NativeStage>(&plan_->stages[index]))
+    return run_ops(*native, first_step_[index], record, {batch.key(row, index), &memory});
+  const auto& keyed = std::get<KeyedStage>(plan_->stages[index]);
+  if (keyed.drops_extras) input.extras.clear();
+  FOREBAY_RETURN_IF_ERROR(store_row(index, input, batch, row, record, memory));
+  if (keyed.marks_replayed) record.push_back(replayed_mark(batch, row));
   return {};
 }
 
@@ -289,7 +291,10 @@ Status RowWork::check_packed_alone(const Extras& extras) const {
   return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 
-Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& placement, int64_t id) const {
+// Returns the record before the first stage that the row has to run.
+Result<Record> RowWork::begin_row(RowInput& input, const BatchJob& batch, const RowPlacement& placement,
+                                  int64_t row) const {
+  const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   Record record;
   if (input.stage > 0) {
     // Operators change the record, and a row that needs more memory runs again from here, so the
@@ -297,10 +302,11 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& placement
     for (const Value& value : input.record) record.push_back(value.copy());
     return record;
   }
-  if (input.bytes.is_hit()) {
+  if (input.bytes.entry_in_memory()) {
     const StoredBytes::Entry& entry = *input.bytes.entry;
     const KeyedStage& stage = plan_->keyed_stage(entry.stage);
     FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
+    if (stage.marks_replayed) record.push_back(replayed_mark(batch, row));
   } else if (plan_->chunks) {
     const RowInBlock place = placement.block->locate(id);
     const Chunk& chunk = *placement.block->chunks[place.chunk];
@@ -360,20 +366,25 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   switch (policy_ == BadSample::kReplace && irreplaceable ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
-    // The replacement follows from seed, epoch, position and attempt alone, so it is the same in
-    // every run.
     case BadSample::kReplace:
-      if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements())) {
+      if (replace(batch, row)) {
+        result.verdict = Verdict::kReplaced;
+      } else {
         error.raise = true;  // the last error is reported for all attempts
-        break;
       }
-      ++job.attempt;
-      job.id =
-          plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
-      result.verdict = Verdict::kLookUpAgain;
       break;
   }
   result.errors.push_back(std::move(error));
+}
+
+// Gives the row the next replacement of its sample. Returns false if there is none. A replacement
+// follows from seed, epoch, position and attempt alone, so it is the same in every run.
+bool RowWork::replace(BatchJob& batch, int64_t row) const {
+  RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements())) return false;
+  ++job.attempt;
+  job.id = plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
+  return true;
 }
 
 Status RowWork::locate(Status status, int64_t id) const {

@@ -61,13 +61,15 @@ struct RowPlacement {
 
 /// The outcome of processing rows, which decides the next step of their task.
 enum class Verdict : uint8_t {
-  kDone,           ///< the rows are written into the batch, or skipped
-  kNeedsBytes,     ///< run the rows again with RowResult::needs_bytes of working memory
-  kNeedsChunks,    ///< replacements are in none of the block's chunks; see RowResult::missing_ids
-  kPageCacheMiss,  ///< the bytes are not in the page cache; read them asynchronously
-  kLookUpAgain,    ///< look the sample up again: a replacement, a damaged entry, a version learned
-  kForeign,        ///< user code is next
-  kFatal,          ///< the batch fails with RowResult::fatal, a machine or transient error
+  kDone,            ///< the rows are written into the batch, or skipped
+  kNeedsBytes,      ///< run the rows again with RowResult::needs_bytes of working memory
+  kNeedsChunks,     ///< replacements are in none of the block's chunks; see RowResult::missing_ids
+  kPageCacheMiss,   ///< the bytes are not in the page cache; read them asynchronously
+  kReplaced,        ///< the sample was bad; look up its replacement
+  kEntryDamaged,    ///< the cache has dropped the damaged entry; look the sample up again
+  kVersionLearned,  ///< the key of the entry is known now; look the sample up again
+  kForeign,         ///< user code is next
+  kFatal,           ///< the batch fails with RowResult::fatal, a machine or transient error
 };
 
 struct RowResult {
@@ -80,7 +82,7 @@ struct RowResult {
   Store* read_from = nullptr;  ///< store that bytes were read from without waiting
   /// The stages that the last row has passed: [first_stage, end_stage).
   size_t first_stage = 0, end_stage = 0;
-  Buffer copied;                     ///< lists copied out of chunks that the batch outlasts
+  Buffer copied;                     ///< lists and texts copied out of chunks that the batch outlasts
   std::vector<int64_t> missing_ids;  ///< ids of replacements in other chunks
 };
 
@@ -129,12 +131,16 @@ class RowWork {
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
   bool run_sample(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row, WorkMemory& memory,
                   RowResult& result) const;
+  void note_missing_entry(size_t index, RowInput& input, const BatchJob& batch) const;
   bool find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const;
   bool open_entry(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;
-  Result<Record> begin_row(RowInput& input, const RowPlacement& placement, int64_t id) const;
+  Result<Record> begin_row(RowInput& input, const BatchJob& batch, const RowPlacement& placement, int64_t row) const;
+  Status run_stage(size_t index, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                   WorkMemory& memory) const;
+  bool replace(BatchJob& batch, int64_t row) const;
   Status write_row(BatchJob& batch, const RowPlacement& placement, int64_t row, Record& record,
                    WorkMemory& memory) const;
   Status store_row(size_t index, RowInput& input, const BatchJob& batch, int64_t row, Record& record,

@@ -69,7 +69,7 @@ TEST(RowWork, an_object_that_is_far_is_not_waited_for) {
   RowInput input = bench.task(0);
   EXPECT_EQ(bench.run(input).verdict, Verdict::kPageCacheMiss);
   input.bytes.pieces.front().bytes = Buffer::allocate(1000);
-  input.bytes.in_memory = true;
+  input.bytes.pieces_read = true;
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
 }
 
@@ -104,7 +104,7 @@ TEST(RowWork, what_a_bad_sample_means_is_the_policys) {
   }
   Bench bench(in_order(bad), BadSample::kReplace);
   RowInput input = bench.task(2);
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kLookUpAgain) << "the replacement has to be fetched";
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kReplaced) << "the replacement has to be fetched";
   const int64_t other = bench.batch.rows()[2].id;
   EXPECT_NE(other, 2);
   input = bench.task(2);
@@ -142,7 +142,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Record record;
   record.push_back(Value::of_bytes(Buffer::allocate(10)));
   input.bytes.entry = StoredBytes::Entry{{}, 0, std::make_shared<const Columns>(*columns_of(bytes, record))};
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kLookUpAgain);
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kReplaced);
   input = bench.task(2);
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
   EXPECT_EQ(bench.label(2), 10 * bench.batch.rows()[2].id);

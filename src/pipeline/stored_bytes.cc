@@ -13,7 +13,7 @@ uint64_t size_of(const ReadRequest& request) {
 
 uint64_t StoredBytes::size() const {
   uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += in_memory ? piece.bytes.size() : size_of(piece.request);
+  for (const Piece& piece : pieces) bytes += pieces_read ? piece.bytes.size() : size_of(piece.request);
   return bytes;
 }
 
@@ -44,7 +44,7 @@ std::optional<Status> StoredBytes::read_now(StepCounters& counters, int64_t samp
     piece.bytes = std::move(**read);
     counters.add(samples, piece.bytes.size(), piece.bytes.size(), thread_cpu_ns() - begun);
   }
-  in_memory = true;
+  pieces_read = true;
   return Status();
 }
 

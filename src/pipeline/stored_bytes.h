@@ -32,14 +32,14 @@ struct StoredBytes {
   std::optional<Entry> entry;  ///< nothing if the bytes are those of the source
   Store* store = nullptr;      ///< null if nothing is read
   std::vector<Piece> pieces;
-  bool in_memory = false;  ///< all pieces have been read
-  Claim claim;             ///< for the bytes of the pieces that are in no flight
+  bool pieces_read = false;  ///< all pieces have been read
+  Claim claim;               ///< for the bytes of the pieces that are in no flight
 
-  bool in_cache() const { return entry.has_value(); }
+  bool has_entry() const { return entry.has_value(); }
   /// Whether the entry is in memory.
-  bool is_hit() const { return entry && entry->columns; }
+  bool entry_in_memory() const { return entry && entry->columns; }
   /// Whether a store has to be read before the element can be processed.
-  bool needs_read() const { return !in_memory && !pieces.empty(); }
+  bool needs_read() const { return !pieces_read && !pieces.empty(); }
   /// Bytes of all pieces; an estimate if a request has no expected size and has not been answered.
   uint64_t size() const;
   /// The bytes of an element with at most one piece.

@@ -122,7 +122,7 @@ uint64_t ReplayRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>
   return std::exchange(held.bytes, 0);
 }
 
-std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) const {
+std::optional<Identity> ReplayKeys::lookup_key(const BatchJob& batch, int64_t row) const {
   const std::optional<ReplaySample> old = batch.step().replayed_sample(row);
   return old ? std::optional(Identity(replay_key(*old), /*lasts=*/false)) : std::nullopt;
 }
@@ -130,7 +130,7 @@ std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) con
 // A replayed sample whose result is missing is stored, too, such as after a resume, or if another
 // rank had the result.
 std::optional<Identity> ReplayKeys::store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
-  if (std::optional<Identity> replayed = find(batch, row)) return replayed;
+  if (std::optional<Identity> replayed = lookup_key(batch, row)) return replayed;
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
   // Replacements and padding never enter the replay buffer.
   if (job.attempt > 0 || batch.step().rows[static_cast<size_t>(row)].occurrence > 0) return std::nullopt;

@@ -79,7 +79,7 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
 class ReplayKeys final : public StageKeys {
  public:
   explicit ReplayKeys(std::shared_ptr<ReplayRows> rows) : rows_(std::move(rows)) {}
-  std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
+  std::optional<Identity> lookup_key(const BatchJob& batch, int64_t row) const override;
   std::optional<Identity> store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
   void on_computed(const BatchJob& batch, int64_t row) const override;
   uint64_t arrivals() const override { return rows_->puts(); }

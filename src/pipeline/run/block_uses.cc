@@ -6,6 +6,16 @@
 
 namespace forebay {
 
+namespace {
+
+constexpr uint32_t kNoBlock = UINT32_MAX;
+
+bool has_position(const ChunkBlock& block, int64_t position) {
+  return position >= block.range.first && position <= block.last_position();
+}
+
+}  // namespace
+
 void BlockUses::plan(WindowBatch& batch) const {
   if (chunks_ == nullptr) return;
   const std::vector<uint32_t> block_of_row = find_blocks(batch);
@@ -16,43 +26,43 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
   for (RowTask& task : batch.tasks) {
     core_.row_work.look_up(task, batch.job);
-    if (!task.bytes.in_cache()) add_user(batch, task);
+    if (!task.bytes.has_entry()) add_user(batch, task);
   }
 }
 
 // Returns for each row the index of its block in WindowBatch::blocks, and adds the blocks there.
-// With several lanes the rows of a block are not adjacent in the batch.
 std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
-  const int64_t epoch = batch.job.step().at.epoch;
-  constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t> last_in_lane, block_of_row;
-  BlocksByChunk replayed_blocks;
-  block_of_row.reserve(batch.job.rows().size());
-  int64_t lanes = 1;
   const StepPlan& step = batch.job.step();
-  for (size_t number = 0; number < step.rows.size(); ++number) {
-    if (!step.replayed.empty() && step.is_replayed(static_cast<int64_t>(number))) {
-      block_of_row.push_back(block_of_replayed(batch, batch.job.rows()[number].id, replayed_blocks));
-      continue;
+  std::vector<uint32_t> block_of_row;
+  block_of_row.reserve(step.rows.size());
+  LaneBlocks lanes;
+  BlocksByChunk replayed_blocks;
+  for (size_t row = 0; row < step.rows.size(); ++row) {
+    if (!step.replayed.empty() && step.is_replayed(static_cast<int64_t>(row))) {
+      block_of_row.push_back(block_of_replayed(batch, batch.job.rows()[row].id, replayed_blocks));
+    } else {
+      block_of_row.push_back(block_of_position(batch, step.rows[row].position, lanes));
     }
-    const int64_t position = step.rows[number].position;
-    const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
-    uint32_t known = lane < last_in_lane.size() ? last_in_lane[lane] : kNone;
-    if (known == kNone || position < batch.blocks[known]->range.first ||
-        position > batch.blocks[known]->last_position()) {
-      const ChunkBlockPtr block = chunks_->table().block_at(epoch, position);
-      lanes = block->range.step;
-      last_in_lane.resize(static_cast<size_t>(lanes), kNone);
-      auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
-      if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
-      // The lane has moved on within the batch, so its older block is not needed until the end.
-      batch.crosses_blocks |= known != kNone;
-      known = static_cast<uint32_t>(at - batch.blocks.begin());
-      last_in_lane[static_cast<size_t>(position % lanes)] = known;
-    }
-    block_of_row.push_back(known);
   }
   return block_of_row;
+}
+
+// Returns the index of the block that has the position. With several lanes the rows of a block are
+// not adjacent in the batch, so the latest block of each lane is tried before the table is searched.
+uint32_t BlockUses::block_of_position(WindowBatch& batch, int64_t position, LaneBlocks& lanes) const {
+  const auto lane = static_cast<size_t>(lanes.count == 1 ? 0 : position % lanes.count);
+  const uint32_t latest = lane < lanes.latest.size() ? lanes.latest[lane] : kNoBlock;
+  if (latest != kNoBlock && has_position(*batch.blocks[latest], position)) return latest;
+  const ChunkBlockPtr block = chunks_->table().block_at(batch.job.step().at.epoch, position);
+  const auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
+  const auto index = static_cast<uint32_t>(at - batch.blocks.begin());
+  if (at == batch.blocks.end()) batch.blocks.push_back(block);
+  // The lane has moved on within the batch, so its older block is not needed until the end.
+  batch.crosses_blocks |= latest != kNoBlock;
+  lanes.count = block->range.step;
+  lanes.latest.resize(static_cast<size_t>(lanes.count), kNoBlock);
+  lanes.latest[static_cast<size_t>(position % lanes.count)] = index;
+  return index;
 }
 
 // Returns the index of the block of a replayed sample. Each of their chunks has a block of its own,
@@ -94,7 +104,7 @@ void BlockUses::add_user(const WindowBatch& batch, RowTask& task) const {
 }
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
-  if (chunks_ == nullptr || task.bytes.in_cache()) return;
+  if (chunks_ == nullptr || task.bytes.has_entry()) return;
   add_user(batch, task);
   task.block_use = BlockUse::kReading;
   for (const auto& chunk : batch.block_of(task)->chunks) {
@@ -129,11 +139,11 @@ void BlockUses::release_all(WindowBatch& batch) const {
 }
 
 void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const {
-  const ChunkBlockPtr wider = chunks_->table().widened(*batch.block_of(task), ids);
+  const ChunkBlockPtr widened_block = chunks_->table().widened(*batch.block_of(task), ids);
   // Added before the narrower block is released, so that shared chunks stay.
-  chunks_->table().add_user(wider);
+  chunks_->table().add_user(widened_block);
   release(batch, task);
-  task.wider = wider;
+  task.widened_block = widened_block;
   task.block_use = BlockUse::kUser;
 }
 
@@ -146,7 +156,7 @@ void BlockUses::retry_lookups(WindowBatch& batch) const {
     return;
   for (size_t i = step.replayed_at; i < step.replayed_at + step.replayed.size(); ++i) {
     RowTask& task = batch.tasks[i];  // one task for each row
-    if (!task.is<RowTask::Waiting>() || task.block_use == BlockUse::kNone || task.bytes.in_cache()) continue;
+    if (!task.is<RowTask::Waiting>() || task.block_use == BlockUse::kNone || task.bytes.has_entry()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
     if (!core_.row_work.retry_lookup(task, batch.job)) continue;
     task.bytes.looked_up = true;
@@ -155,9 +165,9 @@ void BlockUses::retry_lookups(WindowBatch& batch) const {
 }
 
 void BlockUses::undo_widen(const WindowBatch& batch, RowTask& task) const {
-  if (!task.wider) return;
+  if (!task.widened_block) return;
   release(batch, task);
-  task.wider.reset();
+  task.widened_block.reset();
 }
 
 }  // namespace forebay

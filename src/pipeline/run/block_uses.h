@@ -42,13 +42,19 @@ class BlockUses {
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
   /// `bytes.entry` meanwhile, so the state is checked first.
   bool awaits_block(const WindowBatch& batch, const RowTask& task) const {
-    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.in_cache() &&
+    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.has_entry() &&
            !batch.block_of(task)->ready();
   }
 
  private:
+  // Blocks are given by their index in WindowBatch::blocks.
   using BlocksByChunk = std::unordered_map<int64_t, uint32_t>;
+  struct LaneBlocks {
+    int64_t count = 1;             ///< lanes; known once the first block was found
+    std::vector<uint32_t> latest;  ///< by lane: the block that was found last, or kNoBlock
+  };
   std::vector<uint32_t> find_blocks(WindowBatch& batch) const;
+  uint32_t block_of_position(WindowBatch& batch, int64_t position, LaneBlocks& lanes) const;
   uint32_t block_of_replayed(WindowBatch& batch, int64_t id, BlocksByChunk& known) const;
   void make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const;
   static void unpin(const WindowBatch& batch, RowTask& task);

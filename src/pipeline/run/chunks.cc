@@ -27,10 +27,10 @@ Chunks::Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::functio
 
 bool Chunks::advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions) {
   for (const auto& chunk : block.chunks) {
-    Step step = Step::kMoved;
-    if (chunk->is<Chunk::Waiting>() || chunk->is<Chunk::Reading>()) step = start(chunk, request, actions);
-    if (chunk->is<Chunk::Read>()) step = decode(chunk, request, actions);
-    if (step == Step::kNoBytes) return false;
+    AdvanceResult result = AdvanceResult::kMoved;
+    if (chunk->is<Chunk::Waiting>() || chunk->is<Chunk::Reading>()) result = start(chunk, request, actions);
+    if (chunk->is<Chunk::Runnable>()) result = decode(chunk, request, actions);
+    if (result == AdvanceResult::kLacksMemory) return false;
   }
   return true;
 }
@@ -61,7 +61,7 @@ void Chunks::drop_others(const ChunkBlock* needed) {
     if (chunk->pins > 0 || (needed != nullptr && needed->has_chunk(*chunk))) continue;
     const auto* const reading = std::get_if<Chunk::Reading>(&chunk->state);
     const bool waits = reading != nullptr && reading->in_flight == 0;
-    if (waits || chunk->is<Chunk::Read>() || chunk->is<Chunk::Ready>()) drop(*chunk);
+    if (waits || chunk->is<Chunk::Runnable>() || chunk->is<Chunk::Ready>()) drop(*chunk);
   }
 }
 
@@ -100,7 +100,7 @@ Awaited Chunks::what_is_awaited(const ChunkBlock& block) {
   if (chunk.awaits_other_run) return Awaited::kCompute;  // another run makes it
   if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.state))
     return reading->in_flight == 0 && !has_slot(chunk.bytes) ? Awaited::kSlot : Awaited::kStorage;
-  if (chunk.is<Chunk::Read>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
+  if (chunk.is<Chunk::Runnable>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
   if (const auto* running = std::get_if<Chunk::Running>(&chunk.state))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   return has_slot(chunk.bytes) ? Awaited::kMemory : Awaited::kSlot;
@@ -111,86 +111,88 @@ std::string Chunks::name_of_missing(const ChunkBlock& block) const {
 }
 
 // Requests the stored bytes of a chunk that is Waiting or Reading.
-Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
+AdvanceResult Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
   if (chunk->is<Chunk::Waiting>()) {
-    if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
-    const Step step = begin_fetching(*chunk, request);
-    if (!chunk->is<Chunk::Reading>()) return step;
+    if (const std::optional<AdvanceResult> adopted = adopt_shared(chunk, request)) return *adopted;
+    const AdvanceResult result = find_bytes(*chunk, request);
+    if (!chunk->is<Chunk::Reading>()) return result;
   }
-  return send(chunk, about_chunk(static_cast<size_t>(chunk->number)), actions);
+  return send(chunk, trace_id_of_chunk(static_cast<size_t>(chunk->number)), actions);
 }
 
-// Makes the chunk Reading if reads have to be sent, and Read or Ready otherwise.
-Step Chunks::begin_fetching(Chunk& chunk, const BlockRequest& request) {
+// Looks the chunk up. Makes it Reading if reads have to be sent, and Runnable or Ready otherwise.
+AdvanceResult Chunks::find_bytes(Chunk& chunk, const BlockRequest& request) {
   // One chunk may always be fetched ahead. Otherwise a chunk larger than `ahead_bytes` never would.
   const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
-  // kNoSlot and not kNoBytes, so that other chunks of the block that are fetched already may go on.
-  if (request.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
+  // kLacksSlot and not kLacksMemory, so that other chunks of the block that are fetched already may go on.
+  if (request.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored))
+    return AdvanceResult::kLacksSlot;
   StoredBytes& bytes = chunk.bytes;
   chunk_work_.look_up(chunk.number, bytes);
-  if (bytes.is_hit() && plan_.caches_packed()) {
+  if (bytes.entry_in_memory() && plan_.caches_packed()) {
     chunk.become(Chunk::Ready{std::move(bytes.entry->columns)});
-  } else if (bytes.pieces.empty() || core_.fetcher.queue(*bytes.store).try_now()) {
-    chunk.state = Chunk::Read{};
+  } else if (bytes.pieces.empty() || core_.fetcher.slots_of(*bytes.store).should_try_page_cache()) {
+    chunk.state = Chunk::Runnable{};
   } else {
-    if (!has_slot(bytes)) return Step::kNoSlot;
+    if (!has_slot(bytes)) return AdvanceResult::kLacksSlot;
     std::optional<Claim> claimed = claim(Use::kFetched, bytes.size(), request);
-    if (!claimed) return Step::kNoBytes;
+    if (!claimed) return AdvanceResult::kLacksMemory;
     begin_reading(chunk, std::move(*claimed));
   }
-  return Step::kMoved;
+  return AdvanceResult::kMoved;
 }
 
-// Acquires memory for a chunk that is Read, and posts its decoding.
-Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
-  if (const std::optional<Step> step = adopt_shared(chunk, request)) return *step;
-  if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
+// Acquires memory for a chunk that is Runnable, and posts its decoding.
+AdvanceResult Chunks::decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions) {
+  if (const std::optional<AdvanceResult> adopted = adopt_shared(chunk, request)) return *adopted;
+  if (decoding_ >= core_.tuning.threads()) return AdvanceResult::kLacksSlot;
   const ChunkNeeds needs = chunk_work_.needs(chunk->number, chunk->bytes, chunk->working_needed);
   Chunk::Running running;
-  if (!acquire_memory(running, needs.packed, request)) return Step::kNoBytes;
+  if (!acquire_memory(running, needs.packed, request)) return AdvanceResult::kLacksMemory;
   std::optional<Claim> unpacked = claim(Use::kChunks, needs.unpacked, request);
   std::optional<Claim> working = unpacked ? claim(Use::kWorking, needs.working, request) : std::nullopt;
-  if (!working) return Step::kNoBytes;
+  if (!working) return AdvanceResult::kLacksMemory;
   running.rows.merge(std::move(*unpacked));
   running.working = std::move(*working);
   chunk->state = std::move(running);
   ++decoding_;
-  // The task holds the right to make shared rows. It is destroyed without a lock.
-  core_.post(actions, request.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
-             [this, chunk, sharing_right = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
-  return Step::kMoved;
+  // The task holds the right, and is destroyed without a lock.
+  core_.post(actions, request.order, Work::kChunks, trace_id_of_chunk(static_cast<size_t>(chunk->number)),
+             [this, chunk, sharing_right = take_sharing_right(*chunk)](WorkMemory& memory) { work(chunk, memory); });
+  return AdvanceResult::kMoved;
 }
 
 // Uses the chunk's rows if another run has them, and waits for them if another run is making them.
 // Returns the result of this step, or nothing if this run has to make the chunk itself.
-std::optional<Step> Chunks::adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request) {
-  if (chunk->awaits_other_run) return Step::kMoved;
+std::optional<AdvanceResult> Chunks::adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request) {
+  if (chunk->awaits_other_run) return AdvanceResult::kMoved;
   if (!chunk->sharing_key) chunk->sharing_key.emplace(plan_.sharing_key(chunk->number));
-  const std::optional<Hash128>& identity = *chunk->sharing_key;
-  if (!identity) return std::nullopt;
-  if (SharedChunks::Rows rows = shared_->find(*identity)) {
+  const std::optional<Hash128>& key = *chunk->sharing_key;
+  if (!key) return std::nullopt;  // these rows are not shared
+  if (SharedChunks::Rows rows = shared_->find(*key)) {
     // Every run that holds the rows claims their bytes, since each may be the last one that holds
     // them.
     std::optional<Claim> bytes = claim(Use::kChunks, retained_bytes(*rows, Buffer()), request);
-    if (!bytes) return Step::kNoBytes;
+    if (!bytes) return AdvanceResult::kLacksMemory;
     // Work of this run on the chunk is dropped, and the answers of its reads in flight are ignored.
     chunk->become(Chunk::Ready{std::move(rows), std::move(*bytes)});
-    return Step::kMoved;
+    return AdvanceResult::kMoved;
   }
   // The notification comes on a thread of the other run, so the work continues on a thread of this
   // one.
-  chunk->awaits_other_run = shared_->subscribe(*identity, [this, weak = core_.weakly_alive(), chunk] {
+  chunk->awaits_other_run = shared_->subscribe(*key, [this, weak = core_.weakly_alive(), chunk] {
     const std::shared_ptr<void> alive = weak.lock();
     if (!alive) return;
     const RunCore::Lock lock(core_.mutex);
     chunk->awaits_other_run = false;
-    if (!core_.closed) core_.act_on_a_thread();
+    if (!core_.closed) core_.post_act();
   });
-  return chunk->awaits_other_run ? std::optional(Step::kMoved) : std::nullopt;
+  return chunk->awaits_other_run ? std::optional(AdvanceResult::kMoved) : std::nullopt;
 }
 
-std::shared_ptr<void> Chunks::on_send(Element& element) {
-  const auto& chunk = static_cast<Chunk&>(element);
+// Returns the right to make the chunk's shared rows. Other runs wait for the rows until it is
+// destroyed. Null if the rows are not shared.
+std::shared_ptr<void> Chunks::take_sharing_right(const Chunk& chunk) {
   return chunk.sharing_key && *chunk.sharing_key ? shared_->begin(**chunk.sharing_key) : nullptr;
 }
 

@@ -60,18 +60,19 @@ class Chunks final : private ElementReads {
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 
  private:
-  Step start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
-  Step begin_fetching(Chunk& chunk, const BlockRequest& request);
-  Step decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
-  std::optional<Step> adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request);
+  AdvanceResult start(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  AdvanceResult find_bytes(Chunk& chunk, const BlockRequest& request);
+  AdvanceResult decode(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request, Actions& actions);
+  std::optional<AdvanceResult> adopt_shared(const std::shared_ptr<Chunk>& chunk, const BlockRequest& request);
   std::optional<Claim> claim(Use use, uint64_t bytes, const BlockRequest& request) const;
   bool acquire_memory(Chunk::Running& running, uint64_t bytes, const BlockRequest& request) const;
   bool has_slot(const StoredBytes& bytes) {
-    return bytes.store == nullptr || core_.fetcher.queue(*bytes.store).has_slot();
+    return bytes.store == nullptr || core_.fetcher.slots_of(*bytes.store).has_slot();
   }
   static const Chunk& first_missing(const ChunkBlock& block);
 
-  std::shared_ptr<void> on_send(Element& element) override;
+  std::shared_ptr<void> take_sharing_right(const Chunk& chunk);
+  std::shared_ptr<void> on_send(Element& element) override { return take_sharing_right(static_cast<Chunk&>(element)); }
   bool is_due(Element& element) const override { return is_due_(static_cast<Chunk&>(element)); }
   void revoke(Element& element) override { drop(static_cast<Chunk&>(element)); }
   void on_arrival(Element&) override {}

@@ -184,13 +184,13 @@ TEST(Chunks, one_that_is_given_up_before_it_is_read_says_nothing_of_the_page_cac
   const ChunkBlockPtr block = bench.block(0);
   bench.advance(block);
   ASSERT_TRUE(bench.chunk(block).is<Chunk::Running>());
-  StoreQueue& queue = bench.core.fetcher.queue(bench.store);
-  queue.record_try(/*hit=*/false);  // by another task in the meantime
+  StoreSlots& slots = bench.core.fetcher.slots_of(bench.store);
+  slots.record_try(/*hit=*/false);  // by another task in the meantime
   bench.chunks.remove_user(block);
   bench.chunks.clear();
   bench.carry_out(bench.actions);
   EXPECT_TRUE(bench.chunk(block).is<Chunk::Waiting>());
-  EXPECT_FALSE(queue.reads_now());
+  EXPECT_FALSE(slots.expects_page_cache_hit());
 }
 
 TEST(Chunks, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {

@@ -25,7 +25,7 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
   core_.on_task_ended();
   --decoding_;
   running.working.give_back();
-  if (unread && wanted) core_.fetcher.queue(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
+  if (unread && wanted) core_.fetcher.slots_of(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
   if (running.discard_result || core_.closed) {
     chunk->become(Chunk::Waiting{});
   } else if (made.rows.ok()) {
@@ -39,7 +39,7 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
 }
 
 void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows) {
-  if (!chunk.bytes.in_cache()) ++decoded_[static_cast<size_t>(chunk.number)];
+  if (!chunk.bytes.has_entry()) ++decoded_[static_cast<size_t>(chunk.number)];
   chunk.bytes = {};
   const uint64_t bytes = retained_bytes(*rows, running.memory);
   running.memory = Buffer();
@@ -59,13 +59,13 @@ void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const
 void Chunks::decoding_failed(Chunk& chunk, Status status) {
   const uint64_t own = core_.options.memory.per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
-  const bool damaged_entry = chunk.bytes.in_cache() && status.code() == Code::kCorrupt;
+  const bool damaged_entry = chunk.bytes.has_entry() && status.code() == Code::kCorrupt;
   const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.working_needed < beyond;
   chunk.working_needed = lacks_memory ? beyond : 0;
   if (damaged_entry)
     chunk.become(Chunk::Waiting{});
   else if (lacks_memory)
-    chunk.state = Chunk::Read{};
+    chunk.state = Chunk::Runnable{};
   else
     chunk.become(Chunk::Failed{std::move(status)});
 }

@@ -21,14 +21,14 @@ class ElementReads {
   /// Makes an element Reading whose requests are known. `claim` is the memory for all their bytes.
   void begin_reading(Element& element, Claim claim);
   /// Sends the requests of an element that is Reading and that have not been sent, while the store
-  /// has slots. `about` identifies the element in the trace (run_trace.h).
-  Step send(const std::shared_ptr<Element>& element, uint64_t about, Actions& actions);
+  /// has slots. `trace_id` identifies the element in the trace (run_trace.h).
+  AdvanceResult send(const std::shared_ptr<Element>& element, uint64_t trace_id, Actions& actions);
   uint64_t next_ticket() { return ++tickets_; }
 
   RunCore& core_;
 
  private:
-  class InFlight;
+  class ElementRead;
 
   /// Called for each read before it is sent. The result is destroyed when the read has ended,
   /// without a lock.
@@ -36,12 +36,12 @@ class ElementReads {
   /// Whether a transient error of the element's store is reported. Otherwise it is read again.
   virtual bool is_due(Element& element) const = 0;
   virtual void revoke(Element& element) = 0;
-  /// All bytes of the element have arrived, and it is Read.
+  /// All bytes of the element have arrived, and it is Runnable.
   virtual void on_arrival(Element& element) = 0;
   virtual void on_error(Element& element, Status status, Actions& actions) = 0;
 
-  void on_landed(InFlight& flight, Result<Buffer> result);
-  bool take(Element& element, InFlight& flight, Result<Buffer> result) const;
+  void on_read_result(ElementRead& read, Result<Buffer> result);
+  bool take(Element& element, ElementRead& read, Result<Buffer> result) const;
 
   const int64_t samples_;
   uint64_t tickets_ = 0;

@@ -56,7 +56,7 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
   const int64_t id = batch.job.rows()[static_cast<size_t>(task.begin)].id;
   uint64_t size = 0;
-  if (core.plan->fetches) size = task.bytes.is_hit() ? core.plan->samples().fetch(id).size : task.bytes.size();
+  if (core.plan->fetches) size = task.bytes.entry_in_memory() ? core.plan->samples().fetch(id).size : task.bytes.size();
   uint64_t held = size;
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =

@@ -78,7 +78,7 @@ class StillRun : private Advancing {
     for (Actions::Post& post : std::exchange(actions.posts, {})) post.task(memory);
   }
   void send(Actions& actions) {
-    for (const FlightPtr& flight : std::exchange(actions.flights, {})) core.fetcher.send(flight);
+    for (const PendingReadPtr& read : std::exchange(actions.reads, {})) core.fetcher.send(read);
   }
   WorkMemory memory;
 

@@ -29,7 +29,7 @@ void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t
   }
   for (size_t i = batch.tasks.size(); i-- > 0 && task != nullptr && &batch.tasks[i] != task;) {
     RowTask& other = batch.tasks[i];
-    if (!other.is<RowTask::Reading>() && !other.is<RowTask::Read>() && !other.is<RowTask::InUserCode>()) continue;
+    if (!other.is<RowTask::Reading>() && !other.is<RowTask::Runnable>() && !other.is<RowTask::InUserCode>()) continue;
     revocation_.yield(batch, other);
     if (is_enough(bytes)) return;
   }

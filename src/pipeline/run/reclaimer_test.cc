@@ -30,7 +30,7 @@ class ReclaimerTest : public testing::Test {
   WindowBatch& read(size_t rows = 4) {
     const WindowBatchPtr batch = parts_->begin();
     for (size_t i = 0; i < rows; ++i)
-      EXPECT_EQ(parts_->tasks.start(batch, batch->tasks[i], actions_), Step::kMoved) << i;
+      EXPECT_EQ(parts_->tasks.start(batch, batch->tasks[i], actions_), AdvanceResult::kMoved) << i;
     return *batch;
   }
   void send() { parts_->send(actions_); }
@@ -57,7 +57,7 @@ TEST_F(ReclaimerTest, the_youngest_batches_give_way_and_no_more_than_is_needed) 
   EXPECT_TRUE(parts.core.memory.full());
   EXPECT_TRUE(parts.reclaimer.reclaim(oldest, &oldest.tasks[0], 3000));
   EXPECT_TRUE(youngest.tasks[0].is<RowTask::Waiting>());
-  EXPECT_TRUE(middle.tasks[0].is<RowTask::Read>()) << "one batch was enough";
+  EXPECT_TRUE(middle.tasks[0].is<RowTask::Runnable>()) << "one batch was enough";
   EXPECT_EQ(parts.core.memory.used(), 2 * kBatch + 8000);
   EXPECT_EQ(parts.core.reclaimed, 4);
 }
@@ -67,8 +67,8 @@ TEST_F(ReclaimerTest, in_the_front_batch_younger_tasks_give_way_one_by_one) {
   WindowBatch& batch = read();
   land();
   EXPECT_TRUE(parts.reclaimer.reclaim(batch, &batch.tasks[0], 1500));
-  EXPECT_TRUE(batch.tasks[0].is<RowTask::Read>());
-  EXPECT_TRUE(batch.tasks[1].is<RowTask::Read>());
+  EXPECT_TRUE(batch.tasks[0].is<RowTask::Runnable>());
+  EXPECT_TRUE(batch.tasks[1].is<RowTask::Runnable>());
   EXPECT_TRUE(batch.tasks[2].is<RowTask::Waiting>());
   EXPECT_TRUE(batch.tasks[3].is<RowTask::Waiting>());
 }

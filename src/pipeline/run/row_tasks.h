@@ -29,15 +29,15 @@ class RowTasks final : private ElementReads {
     kFull,      ///< the task may use all resources of the run
     kReadOnly,  ///< the task is only read, with the memory set aside for reading ahead
   };
-  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs no
+  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Runnable (if it needs no
   /// asynchronous read), InUserCode, or AwaitingEntry. With kReadOnly a task that needs no read
   /// stays Waiting.
-  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how = Start::kFull);
+  AdvanceResult start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how = Start::kFull);
   /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a
   /// flight depends on the resources of another loader, for which the oldest task must not wait.
   void recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const;
-  /// Posts a task that is Read to a compute thread.
-  Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  /// Posts a task that is Runnable to a compute thread.
+  AdvanceResult compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   /// Starts reads for the tasks of a batch after the window, with the memory set aside for reading
   /// ahead. Returns false if younger batches cannot start any either.
   bool fetch_ahead(const WindowBatchPtr& batch, Actions& actions);
@@ -50,12 +50,16 @@ class RowTasks final : private ElementReads {
   bool bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const;
   void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
   void pause_flight(RowTask& task) const;
-  Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  AdvanceResult start_with_all_resources(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  AdvanceResult start_read(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  AdvanceResult start_read_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
-  enum class ReadOn : uint8_t { kComputeThread, kStore };
-  void read(RowTask& task, Claim claim, ReadOn where, Actions& actions);
+  enum class ReadOn : uint8_t {
+    kComputeThread,  ///< the thread that runs the task reads the bytes, unless they are in memory
+    kStore           ///< a request is sent to the store
+  };
+  std::optional<ReadOn> choose_reader(const StoredBytes& bytes);
+  void send_read_or_make_runnable(RowTask& task, Claim claim, ReadOn reader, Actions& actions);
   void call_user(const WindowBatchPtr& batch, RowTask& task);
 
   static RowTask& task_of(Element& element) { return static_cast<RowTask&>(element); }
@@ -68,7 +72,9 @@ class RowTasks final : private ElementReads {
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
   void process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
   void apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
+  void fail_batch(WindowBatch& batch, RowResult& result);
   void read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  static uint64_t bytes_until_assembly(const WindowBatch& batch, const RowTask& task);
   std::optional<uint64_t> charge_values(WindowBatch& batch, RowTask& task, Claim& grant) const;
   void finish(WindowBatch& batch, RowTask& task) const;
 

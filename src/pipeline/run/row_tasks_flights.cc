@@ -52,7 +52,7 @@ void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket
   const auto* awaiting = std::get_if<RowTask::AwaitingEntry>(&task.state);
   if (awaiting == nullptr || awaiting->ticket != ticket) return;
   batch.make_waiting(task);
-  if (!core_.closed && core_.queue) core_.act_on_a_thread();
+  if (!core_.closed && core_.queue) core_.post_act();
 }
 
 // Lets the oldest task of the run make the entry itself if the entry's flight is paused. It waits
@@ -80,7 +80,7 @@ void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const
 void RowTasks::pause_flight(RowTask& task) const {
   if (!task.entry.flight) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.on_version_read)
+  if (task.bytes.pieces_read && !task.bytes.has_entry() && !task.entry.on_version_read)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.notify_later(task.entry.flight->pause(std::move(stored)));
 }

@@ -31,7 +31,7 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
     const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
     status = accept_answer(stage, schema, std::move(record), task);
   }
-  task.state = RowTask::Read{};
+  task.state = RowTask::Runnable{};
   if (status.ok()) {
     ++task.stage;
     pause_flight(task);
@@ -99,33 +99,38 @@ void RowTasks::apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResu
     case Verdict::kNeedsBytes:
       // No underflow, since the task asked for more than the thread's own memory and its grant.
       task.working_needed = result.needs_bytes - core_.options.memory.per_thread;
-      task.state = RowTask::Read{};
+      task.state = RowTask::Runnable{};
       return pause_flight(task);
     case Verdict::kNeedsChunks: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.missing_ids);
     case Verdict::kPageCacheMiss: return read_from_store(batch, task, actions);
-    case Verdict::kLookUpAgain: return revocation_.revoke(*batch, task);
+    case Verdict::kReplaced:
+    case Verdict::kEntryDamaged:
+    case Verdict::kVersionLearned: return revocation_.revoke(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
-    case Verdict::kFatal:  // the batch fails without waiting for its other tasks
-      if (batch->job.fatal.ok()) {
-        batch->job.fatal = std::move(result.fatal);
-        batch->retry_when_due = result.storage_unavailable;
-      }
-      batch->complete = true;
-      core_.changed.notify_all();
-      break;
+    case Verdict::kFatal: fail_batch(*batch, result); break;
     case Verdict::kDone: break;
   }
-  if (result.read_from != nullptr) core_.fetcher.queue(*result.read_from).record_try(/*hit=*/true);
+  if (result.read_from != nullptr) core_.fetcher.slots_of(*result.read_from).record_try(/*hit=*/true);
   finish(*batch, task);
   // The task began before the batch was due and ended after mark_front_due() had seen the batch,
   // which it does only once.
   if (batch->due && std::exchange(batch->retry_when_due, false)) revocation_.revoke_batch(*batch);
 }
 
+// Ends the batch without waiting for its other tasks. The first error counts.
+void RowTasks::fail_batch(WindowBatch& batch, RowResult& result) {
+  if (batch.job.fatal.ok()) {
+    batch.job.fatal = std::move(result.fatal);
+    batch.retry_when_due = result.storage_unavailable;
+  }
+  batch.complete = true;
+  core_.changed.notify_all();
+}
+
 // Reads an object asynchronously that was not in the page cache.
 void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  StoreQueue& queue = core_.fetcher.queue(*task.bytes.store);
-  queue.record_try(/*hit=*/false);
+  StoreSlots& slots = core_.fetcher.slots_of(*task.bytes.store);
+  slots.record_try(/*hit=*/false);
   // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
   // and claims it like any read.
   if (!core_.plan->fetches) {
@@ -133,22 +138,27 @@ void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actio
     return revocation_.revoke(*batch, task);
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
-  if (queue.has_slot()) {
-    read(task, std::move(task.bytes.claim), ReadOn::kStore, actions);
+  if (slots.has_slot()) {
+    send_read_or_make_runnable(task, std::move(task.bytes.claim), ReadOn::kStore, actions);
   } else {
     revocation_.revoke(*batch, task);
   }
+}
+
+// Bytes that the task's rows hold until their batch is assembled.
+uint64_t RowTasks::bytes_until_assembly(const WindowBatch& batch, const RowTask& task) {
+  uint64_t bytes = task.copied.size();
+  if (!batch.job.stores_values_per_row()) return bytes;
+  const RowPlacement placement = batch.placement(task);
+  for (int64_t i = task.begin; i < task.end; ++i) bytes += batch.job.value_bytes(placement.row(i));
+  return bytes;
 }
 
 // Releases the fetched bytes and charges the values that wait for the batch, at first from the
 // working memory of the task. Returns nothing if that succeeded. If memory is lacking, the values
 // are dropped and the task has to run again with the returned bytes of working memory.
 std::optional<uint64_t> RowTasks::charge_values(WindowBatch& batch, RowTask& task, Claim& grant) const {
-  BatchJob& job = batch.job;
-  uint64_t charged = 0;
-  const RowPlacement at = batch.placement(task);
-  for (int64_t i = task.begin; job.stores_values_per_row() && i < task.end; ++i) charged += job.value_bytes(at.row(i));
-  charged += task.copied.size();
+  const uint64_t charged = bytes_until_assembly(batch, task);
   Claim& claim = task.bytes.claim;
   if (charged <= claim.bytes()) {
     claim.shrink_to(charged);
@@ -162,7 +172,8 @@ std::optional<uint64_t> RowTasks::charge_values(WindowBatch& batch, RowTask& tas
   } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
     values.merge(std::move(*rest));
   } else if (lacking > 0) {  // take() may fail even for 0 bytes, if caches exceed the budget
-    for (int64_t i = task.begin; i < task.end; ++i) job.drop_values(at.row(i));
+    const RowPlacement placement = batch.placement(task);
+    for (int64_t i = task.begin; i < task.end; ++i) batch.job.drop_values(placement.row(i));
     return core_.options.memory.per_thread + more;
   }
   values.move_to(Use::kFetched);

@@ -26,16 +26,16 @@ TEST(RowTasks, a_task_is_read_computed_and_done) {
   const WindowBatchPtr batch = parts.begin();
   RowTask& task = batch->tasks[0];
   Actions actions;
-  EXPECT_EQ(parts.tasks.start(batch, task, actions), Step::kMoved);
+  EXPECT_EQ(parts.tasks.start(batch, task, actions), AdvanceResult::kMoved);
   EXPECT_TRUE(task.is<RowTask::Reading>());
   EXPECT_EQ(parts.held(Use::kFetched), 1000u);
-  ASSERT_EQ(actions.flights.size(), 1u);
+  ASSERT_EQ(actions.reads.size(), 1u);
   parts.send(actions);
   EXPECT_TRUE(task.is<RowTask::Reading>()) << "nothing has come back";
   rig.held->answer();
-  EXPECT_TRUE(task.is<RowTask::Read>());
+  EXPECT_TRUE(task.is<RowTask::Runnable>());
   EXPECT_EQ(parts.advances, 1) << "what came back lets the run advance";
-  EXPECT_EQ(parts.tasks.compute(batch, task, actions), Step::kMoved);
+  EXPECT_EQ(parts.tasks.compute(batch, task, actions), AdvanceResult::kMoved);
   EXPECT_TRUE(task.is<RowTask::Running>());
   EXPECT_EQ(batch->summary.running(), 1u);
   parts.carry_out(actions);
@@ -63,7 +63,7 @@ TEST(RowTasks, the_answer_to_a_read_that_was_taken_back_is_not_wanted) {
   EXPECT_TRUE(task.is<RowTask::Reading>()) << "that was the first one's answer";
   EXPECT_EQ(parts.held(Use::kFetched), 1000u);
   rig.held->answer();
-  EXPECT_TRUE(task.is<RowTask::Read>());
+  EXPECT_TRUE(task.is<RowTask::Runnable>());
   EXPECT_EQ(parts.core.reclaimed, 1);
 }
 
@@ -89,9 +89,9 @@ TEST(RowTasks, no_more_reads_than_request_slots) {
   Parts parts = rig.parts();
   const WindowBatchPtr batch = parts.begin();
   Actions actions;
-  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[0], actions), Step::kMoved);
-  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[1], actions), Step::kMoved);
-  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[2], actions), Step::kNoSlot);
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[0], actions), AdvanceResult::kMoved);
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[1], actions), AdvanceResult::kMoved);
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[2], actions), AdvanceResult::kLacksSlot);
   EXPECT_TRUE(batch->tasks[2].is<RowTask::Waiting>());
 }
 
@@ -103,7 +103,7 @@ TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
   const WindowBatchPtr batch = parts.begin();
   Actions actions;
   EXPECT_FALSE(parts.tasks.fetch_ahead(batch, actions));
-  EXPECT_EQ(actions.flights.size(), 2u);
+  EXPECT_EQ(actions.reads.size(), 2u);
   EXPECT_FALSE(batch->job.has_slots()) << "no memory of the batch itself";
 }
 
@@ -125,9 +125,9 @@ TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together
     parts.core.memory.record_assembly_bytes(4000);
     const WindowBatchPtr front = parts.begin(), later = parts.begin();
     Actions actions;
-    for (RowTask& task : front->tasks) EXPECT_EQ(parts.tasks.start(front, task, actions), Step::kMoved);
-    EXPECT_EQ(parts.tasks.start(later, later->tasks[0], actions), Step::kMoved);
-    const Step left = cached ? Step::kNoBytes : Step::kMoved;
+    for (RowTask& task : front->tasks) EXPECT_EQ(parts.tasks.start(front, task, actions), AdvanceResult::kMoved);
+    EXPECT_EQ(parts.tasks.start(later, later->tasks[0], actions), AdvanceResult::kMoved);
+    const AdvanceResult left = cached ? AdvanceResult::kLacksMemory : AdvanceResult::kMoved;
     EXPECT_EQ(parts.tasks.start(later, later->tasks[1], actions), left) << cached;
     EXPECT_EQ(parts.tasks.fetch_ahead(parts.begin(), actions), !cached);
     parts.send(actions);
@@ -147,7 +147,7 @@ TEST(RowTasks, what_an_operator_asks_for_is_granted_before_it_runs_again) {
   rig.held->answer();
   parts.tasks.compute(batch, task, actions);
   parts.carry_out(actions);
-  ASSERT_TRUE(task.is<RowTask::Read>()) << "it has told what it needs";
+  ASSERT_TRUE(task.is<RowTask::Runnable>()) << "it has told what it needs";
   EXPECT_EQ(task.working_needed, 5000u);
   parts.tasks.compute(batch, task, actions);
   EXPECT_EQ(parts.held(Use::kWorking), 5000u);

@@ -21,7 +21,7 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> run_plan, 
       row_work(plan, steps, options.bad_sample),
       memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
-      store_queue(plan->store() != nullptr ? &fetcher.queue(*plan->store()) : nullptr),
+      store_slots(plan->store() != nullptr ? &fetcher.slots_of(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}
 
 void RunCore::set_run(Advancing& run, std::weak_ptr<void> alive) {
@@ -37,17 +37,16 @@ void RunCore::act(Lock& lock, Actions actions) {
   if (acting == this && actions.empty()) return;
   // Restored even if std::bad_alloc is thrown. Otherwise this thread would never act for the run
   // again.
-  const struct Restored {
-    const RunCore* outer = std::exchange(acting, nullptr);
-    ~Restored() { acting = outer; }
-  } restored;
-  acting = this;
+  const struct Restorer {
+    const RunCore* outer;
+    ~Restorer() { acting = outer; }
+  } restorer{std::exchange(acting, this)};
   for (decide(actions); !actions.empty(); decide(actions)) {
     Actions begun = std::exchange(actions, Actions());
     const Unlock unlocked(lock, mutex);
     // The queue exists although the lock is released, since close() waits for posted tasks.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
-    for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
+    for (const PendingReadPtr& read : begun.reads) fetcher.send(read);
     for (const auto& notify : begun.notifications) notify();
     begun = Actions();  // destroying actions may notify other runs, which take their own locks
   }
@@ -75,10 +74,10 @@ void RunCore::send_notifications(Lock& lock) {
   for (const auto& notify : callbacks) notify();
 }
 
-void RunCore::act_on_a_thread(std::shared_ptr<void> destroyed_there) {
+void RunCore::post_act(std::shared_ptr<void> destroyed_there) {
   ++posted_;
-  queue->post(0,
-              on_a_thread(Work::kEngine, 0, [this, destroyed_there = std::move(destroyed_there)](WorkMemory&) mutable {
+  queue->post(kFirstOrder,
+              timed_task(Work::kEngine, 0, [this, destroyed_there = std::move(destroyed_there)](WorkMemory&) mutable {
                 destroyed_there.reset();
                 const AdvancingLock advancing(*this);
                 on_task_ended();

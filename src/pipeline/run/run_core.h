@@ -22,24 +22,27 @@
 
 namespace forebay {
 
+/// Order of tasks that run before those of all batches.
+constexpr uint64_t kFirstOrder = 0;
+
 /// Result of trying to move an element on.
-enum class Step : uint8_t {
-  kMoved,
-  kNoSlot,  ///< it lacks a compute thread or a request slot; others that need none may go on
-  kNoBytes  ///< it lacks memory; younger elements must not take any
+enum class AdvanceResult : uint8_t {
+  kMoved,       ///< it has moved on, or needs nothing now
+  kLacksSlot,   ///< it lacks a compute thread or a request slot; others that need none may go on
+  kLacksMemory  ///< it lacks memory; younger elements must not take any
 };
 
 /// Actions that are decided with the run's lock held and carried out without it.
 struct Actions {
   struct Post {
-    uint64_t order;  ///< the smallest runs first
+    uint64_t order;  ///< the smallest runs first; see WindowBatch::order()
     Executor::Task task;
   };
   std::vector<Post> posts;                ///< tasks for the compute threads
-  std::vector<FlightPtr> flights;         ///< reads to send to stores
+  std::vector<PendingReadPtr> reads;      ///< reads to send to stores
   SingleFlight::Callbacks notifications;  ///< notifications of tasks that wait for cache entries
 
-  bool empty() const { return posts.empty() && flights.empty() && notifications.empty(); }
+  bool empty() const { return posts.empty() && reads.empty() && notifications.empty(); }
 };
 
 /// Decides what a run does next; Window implements it. RunCore calls it with the run's lock held.
@@ -86,7 +89,7 @@ class RunCore {
   // runner and of each part for the same.
   CondVar changed;  ///< wakes the consumer and close()
   Fetcher fetcher;
-  StoreQueue* const store_queue;  ///< the data set's store; null if nothing is fetched
+  StoreSlots* const store_slots;  ///< the data set's store; null if nothing is fetched
   /// The run's queue on the compute threads. Null before the first next_for() and after close().
   std::unique_ptr<Executor::Queue> queue;
   RunTuning tuning;
@@ -107,11 +110,11 @@ class RunCore {
   void post(Actions& actions, uint64_t order, Work what, Task task) {
     post(actions, order, what, order, std::move(task));
   }
-  /// `about` identifies the work in the trace (run_trace.h), if that is not the order.
+  /// `trace_id` identifies the work in the trace (run_trace.h), if that is not the order.
   template <typename Task>
-  void post(Actions& actions, uint64_t order, Work what, uint64_t about, Task task) {
+  void post(Actions& actions, uint64_t order, Work what, uint64_t trace_id, Task task) {
     ++posted_;
-    actions.posts.push_back({order, on_a_thread(what, about, std::move(task))});
+    actions.posts.push_back({order, timed_task(what, trace_id, std::move(task))});
   }
   void on_task_ended() { --posted_; }
   /// Posted tasks that have not ended.
@@ -123,9 +126,9 @@ class RunCore {
   /// Whether no task needs a read of its own: nothing is fetched, or the bytes are in the page
   /// cache.
   bool reads_on_compute_threads() const {
-    return !plan->fetches || (store_queue != nullptr && store_queue->reads_now());
+    return !plan->fetches || (store_slots != nullptr && store_slots->expects_page_cache_hit());
   }
-  int read_limit() const { return store_queue != nullptr ? store_queue->limit() : options.requests; }
+  int read_limit() const { return store_slots != nullptr ? store_slots->limit() : options.requests; }
 
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
@@ -134,13 +137,13 @@ class RunCore {
   void on_state_changed() { run_->on_state_changed(); }
   /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
   /// another run. `destroyed_there` is released on that thread.
-  void act_on_a_thread(std::shared_ptr<void> destroyed_there = nullptr);
+  void post_act(std::shared_ptr<void> destroyed_there = nullptr);
 
  private:
   template <typename Task>
-  Executor::Task on_a_thread(Work what, uint64_t about, Task task) {
-    return [this, alive = alive(), what, about, task = std::move(task)](WorkMemory& of_thread) mutable {
-      const WorkTimer timer(thread_time, what, plan->trace->get(), about);
+  Executor::Task timed_task(Work what, uint64_t trace_id, Task task) {
+    return [this, alive = alive(), what, trace_id, task = std::move(task)](WorkMemory& of_thread) mutable {
+      const WorkTimer timer(thread_time, what, plan->trace->get(), trace_id);
       task(of_thread);
     };
   }

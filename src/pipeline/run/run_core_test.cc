@@ -16,9 +16,10 @@ using namespace runner_test;
 struct Asking : private Advancing {
   explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.set_run(*this, alive); }
   virtual ~Asking() = default;
-  struct Read final : Flight {
-    explicit Read(Asking& of) : Flight(*of.core.store_queue, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
-    void landed(Result<Buffer>) override {
+  struct Read final : PendingRead {
+    explicit Read(Asking& of)
+        : PendingRead(*of.core.store_slots, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
+    void on_result(Result<Buffer>) override {
       asking.deepest = std::max(asking.deepest, ++asking.depth);
       EXPECT_TRUE(asking.core.mutex.try_lock()) << "stores are asked without the lock";
       asking.core.mutex.unlock();
@@ -34,8 +35,8 @@ struct Asking : private Advancing {
   void advance(Actions& actions) override {
     if (wanted == 0) return;
     --wanted;
-    actions.flights.push_back(std::make_shared<Read>(*this));
-    core.fetcher.begin(*actions.flights.back());
+    actions.reads.push_back(std::make_shared<Read>(*this));
+    core.fetcher.begin(*actions.reads.back());
   }
 
   RunCore core;
@@ -59,10 +60,10 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
   inner.wanted = 3;
   Actions actions;
   RunCore::Lock lock(outer.core.mutex);
-  struct Tells final : Flight {
-    Tells(StoreQueue& queue, Asking& of, RunCore& own)
-        : Flight(queue, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
-    void landed(Result<Buffer>) override {
+  struct Tells final : PendingRead {
+    Tells(StoreSlots& slots, Asking& of, RunCore& own)
+        : PendingRead(slots, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
+    void on_result(Result<Buffer>) override {
       {
         const AdvancingLock advancing(other.core);
       }
@@ -72,8 +73,8 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
     Asking& other;
     RunCore& core;
   };
-  actions.flights.push_back(std::make_shared<Tells>(*outer.core.store_queue, inner, outer.core));
-  outer.core.fetcher.begin(*actions.flights.back());
+  actions.reads.push_back(std::make_shared<Tells>(*outer.core.store_slots, inner, outer.core));
+  outer.core.fetcher.begin(*actions.reads.back());
   outer.core.act(lock, std::move(actions));
   EXPECT_EQ(inner.answered, 3);
   EXPECT_FALSE(outer.core.anything_running());
@@ -119,7 +120,7 @@ TEST(RunCore, what_is_left_to_a_thread_is_destroyed_there_without_the_lock) {
   bool locked = true;
   {
     const RunCore::Lock lock(asking.core.mutex);
-    asking.core.act_on_a_thread(std::shared_ptr<void>(nullptr, [&](void*) {
+    asking.core.post_act(std::shared_ptr<void>(nullptr, [&](void*) {
       where = std::this_thread::get_id();
       locked = !asking.core.mutex.try_lock();
       if (!locked) asking.core.mutex.unlock();

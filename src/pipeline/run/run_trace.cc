@@ -24,8 +24,8 @@ std::string_view title_of(Work what) {
   return "engine";
 }
 
-int64_t batch_of(uint64_t about) { return static_cast<int64_t>((about & ~kAboutUnread) >> kTaskBits); }
-int64_t task_of(uint64_t about) { return static_cast<int64_t>(about & ((uint64_t{1} << kTaskBits) - 1)); }
+int64_t batch_of(uint64_t trace_id) { return static_cast<int64_t>((trace_id & ~kUnreadTraceId) >> kTaskBits); }
+int64_t task_of(uint64_t trace_id) { return static_cast<int64_t>(trace_id & ((uint64_t{1} << kTaskBits) - 1)); }
 
 void name_groups(Trace& trace) {
   trace.name(kTraceConsumer, "consumer");
@@ -51,36 +51,37 @@ Status end_trace(TraceSwitch& at) {
   return trace ? trace->finish() : Status();
 }
 
-void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok) {
+void trace_read(Trace& trace, const PendingRead& read, uint64_t trace_id, bool ok) {
   const int64_t now_ns = monotonic_ns();
-  const ReadRequest& request = flight.request();
-  const Trace::Row row = trace.lane(kTraceReads, "read", flight.begun_ns(), now_ns);
+  const ReadRequest& request = read.request();
+  const Trace::Row row = trace.lane(kTraceReads, "read", read.begun_ns(), now_ns);
   const int64_t bytes = request.range           ? static_cast<int64_t>(request.range->length)
                         : request.expected_size ? static_cast<int64_t>(*request.expected_size)
                                                 : -1;
-  trace.slice(row, ok ? "read" : "read failed", flight.begun_ns(), now_ns, {{"object", request.key}, {"bytes", bytes}});
-  trace.flow(Trace::Flow::kBegin, about, row, flight.begun_ns());
+  trace.slice(row, ok ? "read" : "read failed", read.begun_ns(), now_ns, {{"object", request.key}, {"bytes", bytes}});
+  trace.flow(Trace::Flow::kBegin, trace_id, row, read.begun_ns());
 }
 
-void trace_work(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns) {
+void trace_work(Trace& trace, Work what, uint64_t trace_id, int64_t begin_ns, int64_t end_ns) {
   const Trace::Row row = trace_row_of_this_thread(trace);
   switch (what) {
     case Work::kRows:
-      trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}, {"task", task_of(about)}});
-      return trace.flow((about & kAboutUnread) != 0 ? Trace::Flow::kBegin : Trace::Flow::kStep, about & ~kAboutUnread,
-                        row, begin_ns);
+      trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(trace_id)}, {"task", task_of(trace_id)}});
+      return trace.flow((trace_id & kUnreadTraceId) != 0 ? Trace::Flow::kBegin : Trace::Flow::kStep,
+                        trace_id & ~kUnreadTraceId, row, begin_ns);
     case Work::kChunks:
-      trace.slice(row, title_of(what), begin_ns, end_ns, {{"row group", static_cast<int64_t>(about & ~kAboutChunk)}});
-      return trace.flow(Trace::Flow::kEnd, about, row, begin_ns);
-    case Work::kAssembly: return trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}});
+      trace.slice(row, title_of(what), begin_ns, end_ns,
+                  {{"row group", static_cast<int64_t>(trace_id & ~kChunkTraceId)}});
+      return trace.flow(Trace::Flow::kEnd, trace_id, row, begin_ns);
+    case Work::kAssembly: return trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(trace_id)}});
     default: return trace.slice(row, title_of(what), begin_ns, end_ns);
   }
 }
 
-void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns) {
+void trace_user_call(Trace& trace, std::string_view name, uint64_t trace_id, int64_t begin_ns, int64_t end_ns) {
   const Trace::Row row = trace.lane(kTraceUser, "call", begin_ns, end_ns);
-  trace.slice(row, name, begin_ns, end_ns, {{"batch", batch_of(about)}, {"task", task_of(about)}});
-  trace.flow(Trace::Flow::kStep, about, row, begin_ns);
+  trace.slice(row, name, begin_ns, end_ns, {{"batch", batch_of(trace_id)}, {"task", task_of(trace_id)}});
+  trace.flow(Trace::Flow::kStep, trace_id, row, begin_ns);
 }
 
 void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns) {

@@ -17,22 +17,22 @@
 namespace forebay {
 
 /// Arrows in the trace lead from the read of a task over its work to its batch, and from the reads
-/// of a chunk to its decoding. The `about` number of an arrow is WindowBatch::order() of a task, or
+/// of a chunk to its decoding. The `trace_id` number of an arrow is WindowBatch::order() of a task, or
 /// a chunk number with this bit set.
-constexpr uint64_t kAboutChunk = uint64_t{1} << 61;
-/// Bit set in the `about` number of work without a read before it. The arrow begins at the work.
-constexpr uint64_t kAboutUnread = uint64_t{1} << 62;
-inline uint64_t about_chunk(size_t number) { return kAboutChunk | number; }
+constexpr uint64_t kChunkTraceId = uint64_t{1} << 61;
+/// Bit set in the `trace_id` number of work without a read before it. The arrow begins at the work.
+constexpr uint64_t kUnreadTraceId = uint64_t{1} << 62;
+inline uint64_t trace_id_of_chunk(size_t number) { return kChunkTraceId | number; }
 
 /// Implements Loader::begin_trace().
 Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes);
 Status end_trace(TraceSwitch& at);
 /// Traces a read that has ended. Called before the run processes its result.
-void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok);
+void trace_read(Trace& trace, const PendingRead& read, uint64_t trace_id, bool ok);
 /// Traces the work of a compute thread. Called on that thread.
-void trace_work(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
+void trace_work(Trace& trace, Work what, uint64_t trace_id, int64_t begin_ns, int64_t end_ns);
 /// Traces a call of user code that was answered.
-void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns);
+void trace_user_call(Trace& trace, std::string_view name, uint64_t trace_id, int64_t begin_ns, int64_t end_ns);
 /// Traces a batch that is delivered now.
 void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns);
 

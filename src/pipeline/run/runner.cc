@@ -27,7 +27,8 @@ Runner::~Runner() {
   if (process_generation() == generation_) {
     close();
   } else {
-    (void)new auto(std::move(engine_));  // the engine's threads did not survive the fork
+    // Never destroyed in the child: the threads that it would join did not survive the fork.
+    (void)new std::shared_ptr<Engine>(std::move(engine_));
   }
 }
 
@@ -37,7 +38,10 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   if (core_.closed) return cancelled("the loader is closed");
   if (window_->finished()) return Delivery{};
   FOREBAY_RETURN_IF_ERROR(open_threads());
-  if (begun_ns_ == 0) core_.tuning.begin(begun_ns_ = monotonic_ns());
+  if (begun_ns_ == 0) {
+    begun_ns_ = monotonic_ns();
+    core_.tuning.begin(begun_ns_);
+  }
   if (!window_->ready()) core_.act(lock);
   if (!window_->ready() && !wait(lock, timeout)) return report_time_out();
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
@@ -86,8 +90,8 @@ void Runner::follow_host() {
   // A number of threads that the user gave is not changed.
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
-  if (core_.options.find_requests && core_.store_queue != nullptr)
-    core_.tuning.record_requests(now_ns, core_.store_queue->most());
+  if (core_.options.find_requests && core_.store_slots != nullptr)
+    core_.tuning.record_requests(now_ns, core_.store_slots->current_limit());
 }
 
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
@@ -146,17 +150,7 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
-    // Nothing advances from here on. Work in flight returns and finds the run closed.
-    if (!std::exchange(core_.closed, true)) at_close_ = core_.thread_time.look();
-    window_->drop();
-    core_.changed.notify_all();
-    core_.calls.close();
-    core_.send_notifications(lock);
-    lock.unlock();
-    core_.fetcher.stop();  // stores may answer from within stop(), and answers take the lock
-    lock.lock();
-    ended = core_.changed.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : core_.options.patience,
-                                   [&] { return !core_.anything_running(); });
+    ended = stop_work(lock);
     if (core_.posted() > 0 && !abandoned_) abandon_threads();
     queue = std::move(core_.queue);
     core_.fetcher.leave();
@@ -167,6 +161,21 @@ void Runner::close() {
   account.reset();
   engine.reset();
   if (ended) core_.memory.close_pools();  // otherwise work in flight still uses the pools
+}
+
+bool Runner::stop_work(RunCore::Lock& lock) {
+  // Nothing advances from here on. Work in flight returns and finds the run closed.
+  if (!std::exchange(core_.closed, true)) at_close_ = core_.thread_time.look();
+  window_->revoke_all();
+  core_.changed.notify_all();
+  core_.calls.close();
+  core_.send_notifications(lock);
+  {
+    const Unlock unlocked(lock, core_.mutex);
+    core_.fetcher.stop();  // stores may answer from within stop(), and answers take the lock
+  }
+  return core_.changed.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : core_.options.patience,
+                                [&] { return !core_.anything_running(); });
 }
 
 void Runner::abandon_threads() {

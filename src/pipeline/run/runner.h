@@ -75,7 +75,7 @@ class Runner {
   const RunnerOptions& options() const { return core_.options; }
   /// Reads that may be in flight now.
   int request_limit() const {
-    return core_.store_queue != nullptr ? core_.store_queue->most() : core_.options.requests;
+    return core_.store_slots != nullptr ? core_.store_slots->current_limit() : core_.options.requests;
   }
 
  private:
@@ -86,6 +86,9 @@ class Runner {
   bool wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(core_.mutex);
   Delivery report_time_out() FOREBAY_REQUIRES(core_.mutex);
   void reset_wait() FOREBAY_REQUIRES(core_.mutex);
+  /// Stops all work and waits for work in flight. Returns false if it has not ended within the
+  /// patience.
+  bool stop_work(RunCore::Lock& lock) FOREBAY_REQUIRES(core_.mutex);
   void abandon_threads() FOREBAY_REQUIRES(core_.mutex);
 
   const uint64_t generation_;

@@ -50,8 +50,8 @@ ThreadTime::Look ThreadTime::look() const {
   return look;
 }
 
-WorkTimer::WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t about)
-    : time_(time), what_(what), trace_(std::move(trace)), about_(about), outer_(std::exchange(innermost, this)) {
+WorkTimer::WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t trace_id)
+    : time_(time), what_(what), trace_(std::move(trace)), about_(trace_id), outer_(std::exchange(innermost, this)) {
   time_.begin(what_);
   cpu_since_ns_ = thread_cpu_ns();
   // Time since the end of the thread's last task, of whatever run. Looking for work is charged to

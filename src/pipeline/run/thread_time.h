@@ -61,8 +61,8 @@ class ThreadTime {
 /// Measures a task on a compute thread, from its start to its end. Lives on that thread.
 class WorkTimer {
  public:
-  /// `trace` gets the task's slices; null if the run is not traced. `about`: see run_trace.h.
-  WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t about = 0);
+  /// `trace` gets the task's slices; null if the run is not traced. `trace_id`: see run_trace.h.
+  WorkTimer(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t trace_id = 0);
   ~WorkTimer();
   WorkTimer(const WorkTimer&) = delete;
   WorkTimer& operator=(const WorkTimer&) = delete;

@@ -30,7 +30,7 @@ bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
   return std::any_of(batch.blocks.begin(), batch.blocks.end(),
                      [&](const auto& block) { return block->has_chunk(chunk); }) ||
          std::any_of(batch.tasks.begin(), batch.tasks.end(),
-                     [&](const RowTask& task) { return task.wider && task.wider->has_chunk(chunk); });
+                     [&](const RowTask& task) { return task.widened_block && task.widened_block->has_chunk(chunk); });
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
                   : nullptr),
       uses_(core_, chunks_.get(), rows_per_task_), revocation_(core_, uses_),
       reclaimer_(core_, chunks_.get(), revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
-      forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
+      user_field_forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                      std::shared_ptr<StepSource> steps, const RunnerOptions& options) {
@@ -73,12 +73,12 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   BatchJob& job = batch->job;
   if (!job.fatal.ok()) {
     Status status = job.fatal;
-    drop();
+    revoke_all();
     core_.send_notifications(lock);
     return status;
   }
-  std::stable_sort(job.errors.begin(), job.errors.end(),
-                   [](const RowError& a, const RowError& b) { return a.row < b.row; });
+  // The cursor passes the batch, and its memory and chunks are released, before the run advances:
+  // younger batches can then use them. A data error passes the batch, too.
   batches_.pop_front();
   uses_.release_all(*batch);
   if (const auto trace = core_.plan->trace->get()) trace_batch(*trace, *batch, monotonic_ns());
@@ -86,33 +86,38 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   // The batch's memory belongs to the user from here on. It is counted again when it returns to the
   // pool.
   job.drop_slots();
-  const auto raised =
-      std::find_if(job.errors.begin(), job.errors.end(), [](const RowError& error) { return error.raise; });
-  Status status = raised != job.errors.end() ? raised->status : forms_.unify(*batch->made);
-  if (!status.ok()) {
-    core_.act(lock);
-    return status;
-  }
-  Delivery delivery;
-  delivery.batch = std::move(batch->made);
-  delivery.errors = std::move(job.errors);
-  ++stats_.batches;
-  stats_.samples += delivery.batch->size() - delivery.batch->padding;
-  if (plans_on_compute_thread()) {
+  Result<Delivery> delivery = take_result(*batch);
+  if (delivery.ok() && plans_on_compute_thread()) {
     // Advancing the run and destroying thousands of rows would hold up the consumer.
-    core_.act_on_a_thread(batch);
+    core_.post_act(batch);
   } else {
     core_.act(lock);
   }
   return delivery;
 }
 
-void Window::seek(const Cursor& at) {
-  cursor_ = at;
-  drop();
+// Takes the finished batch out of the window's batch, or returns its first data error in the order
+// of rows.
+Result<Delivery> Window::take_result(WindowBatch& batch) {
+  std::vector<RowError>& errors = batch.job.errors;
+  std::stable_sort(errors.begin(), errors.end(), [](const RowError& a, const RowError& b) { return a.row < b.row; });
+  const auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
+  if (raised != errors.end()) return raised->status;
+  FOREBAY_RETURN_IF_ERROR(user_field_forms_.unify(*batch.made));
+  ++stats_.batches;
+  stats_.samples += batch.made->size() - batch.made->padding;
+  Delivery delivery;
+  delivery.batch = std::move(batch.made);
+  delivery.errors = std::move(errors);
+  return delivery;
 }
 
-void Window::drop() {
+void Window::seek(const Cursor& at) {
+  cursor_ = at;
+  revoke_all();
+}
+
+void Window::revoke_all() {
   for (const WindowBatchPtr& batch : batches_) {
     batch->dropped = true;
     revocation_.revoke_batch(*batch);
@@ -162,8 +167,8 @@ Awaited Window::what_is_awaited() {
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.
   const bool needs_slot =
-      task.is<RowTask::Waiting>() && core_.store_queue != nullptr && !core_.reads_on_compute_threads();
-  if (needs_slot) return core_.store_queue->has_slot() ? Awaited::kMemory : Awaited::kSlot;
+      task.is<RowTask::Waiting>() && core_.store_slots != nullptr && !core_.reads_on_compute_threads();
+  if (needs_slot) return core_.store_slots->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 

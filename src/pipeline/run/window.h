@@ -77,12 +77,13 @@ class Window final : private Advancing {
   /// Continues at another place. All work for the former place is dropped.
   void seek(const Cursor& at);
   /// Revokes and removes all batches.
-  void drop();
+  void revoke_all();
 
  private:
   Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
          const RunnerOptions& options);
 
+  Result<Delivery> take_result(WindowBatch& batch);
   std::string name_of_oldest();
 
   // window_advance.cc
@@ -98,8 +99,9 @@ class Window final : private Advancing {
   };
   bool advance_batch(const WindowBatchPtr& batch, Pass& pass);
   bool advance_task(const WindowBatchPtr& batch, size_t index, Pass& pass);
-  Step move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
+  AdvanceResult move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
   bool advance_chunks(Actions& actions);
+  bool advance_block(const WindowBatch& batch, const ChunkBlock& block, MemoryReclaimer* others, Actions& actions);
   void advance_chunks_ahead(Actions& actions);
   bool assemble(const WindowBatchPtr& batch, Actions& actions);
   bool start_copying(const WindowBatchPtr& batch, Actions& actions);
@@ -113,7 +115,10 @@ class Window final : private Advancing {
   /// Whether a compute thread plans the batches. Planning a large batch takes longer than the
   /// consumer or the lock should be held up.
   bool plans_on_compute_thread() const { return core_.steps->batch_size() >= 1024; }
+  /// Plans batches until the window has enough of them.
   void extend(Actions& actions);
+  void plan_now();
+  void post_planning(Actions& actions);
   void plan_batches();
   WindowBatchPtr make_batch(StepPlan step) const;
   void add(const WindowBatchPtr& batch);
@@ -126,7 +131,7 @@ class Window final : private Advancing {
   const Revocation revocation_;
   const WindowReclaimer reclaimer_;
   RowTasks tasks_;
-  FieldForms forms_;
+  FieldForms user_field_forms_;
   Cursor cursor_;               // of the next batch to deliver
   Cursor planned_;              // of the next batch to begin
   uint64_t plans_dropped_ = 0;  // incremented when plans in progress become stale

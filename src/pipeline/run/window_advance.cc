@@ -29,7 +29,11 @@ void Window::advance_batches(Actions& actions) {
     const WindowBatchPtr batch = batches_[i];
     if (batch->is_inactive()) continue;
     const bool ahead = static_cast<int64_t>(i) >= core_.options.window_batches;
-    if (ahead ? !pass.may_start || !tasks_.fetch_ahead(batch, actions) : !advance_batch(batch, pass)) return;
+    if (ahead) {
+      if (!pass.may_start || !tasks_.fetch_ahead(batch, actions)) return;
+    } else if (!advance_batch(batch, pass)) {
+      return;
+    }
   }
 }
 
@@ -57,7 +61,7 @@ bool Window::advance_batch(const WindowBatchPtr& batch, Pass& pass) {
   for (size_t index = summary.first_unfinished(); index < end(); ++index) {
     if (core_.threads_full()) {
       // Usually all threads have enough tasks, and looking further would be in vain.
-      if (core_.reads_on_compute_threads() || core_.store_queue == nullptr || !core_.store_queue->has_slot())
+      if (core_.reads_on_compute_threads() || core_.store_slots == nullptr || !core_.store_slots->has_slot())
         return false;
       index = std::max(index, summary.first_waiting());
       if (index >= end()) break;
@@ -71,22 +75,23 @@ bool Window::advance_batch(const WindowBatchPtr& batch, Pass& pass) {
 bool Window::advance_task(const WindowBatchPtr& batch, size_t index, Pass& pass) {
   RowTask& task = batch->tasks[index];
   const bool starts = pass.may_start && task.is<RowTask::Waiting>();
-  const Step step = move_task(batch, task, pass.may_start, pass.actions);
-  if (starts && step == Step::kNoSlot && task.is<RowTask::Waiting>()) {
+  const AdvanceResult result = move_task(batch, task, pass.may_start, pass.actions);
+  if (starts && result == AdvanceResult::kLacksSlot && task.is<RowTask::Waiting>()) {
     pass.may_start = false;
   } else if (starts) {
     batch->summary.on_start(index);
   }
-  if (step != Step::kNoBytes && !task.is<RowTask::Waiting>()) batch->summary.pass_waiting(index);
-  return step != Step::kNoBytes;
+  if (result == AdvanceResult::kLacksMemory) return false;
+  if (!task.is<RowTask::Waiting>()) batch->summary.pass_waiting(index);
+  return true;
 }
 
-// Starts a Waiting task, and posts a task that is Read.
-Step Window::move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
-  Step step = Step::kMoved;
-  if (may_start && task.is<RowTask::Waiting>()) step = tasks_.start(batch, task, actions);
-  if (task.is<RowTask::Read>()) step = tasks_.compute(batch, task, actions);
-  return step;
+// Starts a Waiting task, and posts a task that is Runnable.
+AdvanceResult Window::move_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
+  AdvanceResult result = AdvanceResult::kMoved;
+  if (may_start && task.is<RowTask::Waiting>()) result = tasks_.start(batch, task, actions);
+  if (task.is<RowTask::Runnable>()) result = tasks_.compute(batch, task, actions);
+  return result;
 }
 
 // For plans with chunks: moves the oldest task on before any chunk takes memory that it needs.
@@ -99,36 +104,41 @@ bool Window::advance_oldest(Actions& actions) {
   const WindowBatchPtr batch = *at;
   if (batch->all_done()) return assemble(batch, actions);
   RowTask& task = batch->oldest();
-  return uses_.awaits_block(*batch, task) || move_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
+  return uses_.awaits_block(*batch, task) ||
+         move_task(batch, task, /*may_start=*/true, actions) != AdvanceResult::kLacksMemory;
 }
 
 // Moves on the chunks that the window needs, and those of later blocks. Returns false if the oldest
 // task lacks memory for its block; nothing younger may take any then.
 bool Window::advance_chunks(Actions& actions) {
   chunks_->close_before(planned_);
-  bool oldest = true;
+  bool is_oldest_batch = true;
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->is_inactive() || batch->all_done()) continue;
     uses_.retry_lookups(*batch);
-    TaskReclaimer reclaimer(reclaimer_, batch->oldest());
-    const ChunkBlock* first = batch->block_of(batch->oldest()).get();
-    const auto moves = [&](const ChunkBlock& block) {
-      const bool is_first = &block == first;
-      // As many chunks of replayed samples as fit next to the batches are made at once, and always
-      // one.
-      const Chunks::BlockRequest request{
-          .order = batch->order(0), .ahead = block.replayed && !is_first, .others = is_first ? &reclaimer : nullptr};
-      return block.users == 0 || block.ready() || chunks_->advance(block, request, actions);
-    };
-    if (!moves(*first)) return !oldest;
-    oldest = false;
+    const RowTask& oldest = batch->oldest();
+    const ChunkBlock& first = *batch->block_of(oldest);
+    TaskReclaimer others(reclaimer_, oldest);
+    if (!advance_block(*batch, first, &others, actions)) return !is_oldest_batch;
+    is_oldest_batch = false;
     for (const ChunkBlockPtr& block : batch->blocks) {
+      const bool has_moved = advance_block(*batch, *block, block.get() == &first ? &others : nullptr, actions);
       // Blocks of replayed samples use the memory that is left over, and do not hold up others.
-      if (!moves(*block) && !block->replayed) return true;
+      if (!has_moved && !block->replayed) return true;
     }
   }
   advance_chunks_ahead(actions);
   return true;
+}
+
+// `others` reclaims memory for the block of the batch's oldest task, and is null for other blocks.
+// Returns false if memory is lacking.
+bool Window::advance_block(const WindowBatch& batch, const ChunkBlock& block, MemoryReclaimer* others,
+                           Actions& actions) {
+  if (block.users == 0 || block.ready()) return true;
+  // As many chunks of replayed samples as fit next to the batches are made at once, and always one.
+  const bool ahead = block.replayed && others == nullptr;
+  return chunks_->advance(block, {.order = batch.order(0), .ahead = ahead, .others = others}, actions);
 }
 
 // Fetches the next blocks in the lanes of this rank, with the memory that the window leaves.

@@ -35,8 +35,8 @@ struct RowTask : RowInput {
 
   WindowBatch* batch;
   // For plans with chunks:
-  size_t block = 0;     ///< index in WindowBatch::blocks
-  ChunkBlockPtr wider;  ///< replaces that block if replacements are in other chunks
+  size_t block = 0;             ///< index in WindowBatch::blocks
+  ChunkBlockPtr widened_block;  ///< used in place of `block` if replacements are in other chunks; else null
   BlockUse block_use = BlockUse::kNone;
   Buffer copied;  ///< lists copied out of chunks that the batch outlasts
 };
@@ -44,18 +44,22 @@ struct RowTask : RowInput {
 /// Summary of the states of a batch's tasks. The window examines its batches again and again, and
 /// skips with it tasks that cannot move. The states are in the tasks; code that changes one of them
 /// reports it here. The run's lock guards it.
+///
+/// Invariant: each index below is a bound that may lag behind the states, so that tasks are examined
+/// in vain, but never skips a task that can move.
 class TaskSummary {
  public:
   /// Number of tasks that are Ready.
   size_t done() const { return done_; }
   /// Number of tasks that are Running.
   size_t running() const { return running_; }
-  /// All tasks before this index are Ready.
+  /// All tasks before this index are Ready. Only oldest() moves it forward, and only the revocation
+  /// of the batch moves it back.
   size_t first_unfinished() const { return first_unfinished_; }
-  /// No task before this index is Waiting for a read. One may be Waiting whose cache entry is in
-  /// memory, since RowTasks::fetch_ahead() passes it over.
+  /// No task before this index is Waiting for a read. A task before it may be Waiting if its cache
+  /// entry is in memory, since RowTasks::fetch_ahead() passes such tasks over.
   size_t first_waiting() const { return first_waiting_; }
-  /// All tasks from this index on are Waiting.
+  /// All tasks from this index on are Waiting. It never moves back.
   size_t started_end() const { return started_end_; }
 
   void on_start(size_t index) { started_end_ = std::max(started_end_, index + 1); }
@@ -115,7 +119,9 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
-  const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
+  const ChunkBlockPtr& block_of(const RowTask& task) const {
+    return task.widened_block ? task.widened_block : blocks[task.block];
+  }
   /// Whether the task's block is released before the batch is done. For replayed samples this makes
   /// memory for one chunk at a time enough.
   bool releases_block_early(const RowTask& task) const {

@@ -8,16 +8,16 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kCallsAhead = 128;         // rows in user code beyond the window
+constexpr int64_t kUserCodeRowsAhead = 128;  // rows in user code beyond the window
 constexpr int64_t kMostBatchesAhead = 4096;  // batches may have a single row
 }  // namespace
 
-// A quarter more rows than reads in flight, so that one slow answer does not stop the others. More
-// did not help and took memory.
+// Returns how many batches beyond the window are fetched: enough for a quarter more rows than reads
+// in flight, so that one slow answer does not stop the others. More did not help and took memory.
 int64_t Window::batches_ahead() const {
   const bool user_code = core_.plan->starts_with_user_code();
   if (core_.reads_on_compute_threads() && !user_code) return 0;
-  const int64_t rows = user_code ? kCallsAhead : core_.read_limit() + core_.read_limit() / 4;
+  const int64_t rows = user_code ? kUserCodeRowsAhead : core_.read_limit() + core_.read_limit() / 4;
   const int64_t batch = batches_.empty() ? rows : batches_.back()->size();
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
 }
@@ -27,21 +27,30 @@ bool Window::needs_batches() const {
 }
 
 void Window::extend(Actions& actions) {
+  // The consumer waits and nothing is in preparation: let the stream decide with what it has.
   if (waits_.waiting() && nothing_planned()) {
     core_.steps->set_awaited(planned_);
     (void)core_.steps->decide_now(planned_);
   }
-  if (!plans_on_compute_thread()) {
-    while (needs_batches() && core_.steps->request_step(planned_)) {
-      std::optional<StepPlan> step = core_.steps->step(planned_);
-      if (!step) return;
-      add(make_batch(std::move(*step)));
-    }
-    return;
+  if (plans_on_compute_thread()) {
+    post_planning(actions);
+  } else {
+    plan_now();
   }
+}
+
+void Window::plan_now() {
+  while (needs_batches() && core_.steps->request_step(planned_)) {
+    std::optional<StepPlan> step = core_.steps->step(planned_);
+    if (!step) return;
+    add(make_batch(std::move(*step)));
+  }
+}
+
+void Window::post_planning(Actions& actions) {
   if (planning_ || !needs_batches() || core_.steps->finished(planned_) || !core_.steps->request_step(planned_)) return;
   planning_ = true;
-  core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
+  core_.post(actions, kFirstOrder, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
 
 // Runs on a compute thread. Steps are planned without the lock.
@@ -61,7 +70,7 @@ void Window::plan_batches() {
     core_.act(lock);
   }
   lock.unlock();
-  const AdvancingLock advancing(core_);
+  const AdvancingLock advancing(core_);  // its destructor advances the run
   planning_ = false;
   core_.on_task_ended();
 }
