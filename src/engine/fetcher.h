@@ -25,8 +25,8 @@ struct FetcherOptions {
   int ranks = 1;
 };
 
-/// The request slots of one loader at one store: how many reads may be in flight, and how many are. Owned by
-/// the Fetcher, whose owner's lock guards every method except current_limit().
+/// The request slots of one loader at one store: how many reads may be in flight, and how many are.
+/// Owned by the Fetcher, whose owner's lock guards every method except current_limit().
 class StoreSlots {
  public:
   StoreSlots(Store& store, const FetcherOptions& options);
@@ -79,8 +79,8 @@ class PendingRead : public std::enable_shared_from_this<PendingRead> {
   const ReadRequest& request() const { return request_; }
   /// Time at which it was sent (monotonic_ns()).
   int64_t begun_ns() const { return begun_ns_; }
-  /// Takes the claim on the result's memory. Called by the fetcher's owner after on_result(). No
-  /// request gets more memory afterwards.
+  /// Takes the claim on the result's memory once there is a result. No request gets more memory
+  /// afterwards. Called by the fetcher's owner.
   Claim take_claim();
 
  private:

@@ -30,8 +30,9 @@ struct VersionQuery {
 /// looked up or not stored. A row is given by its batch; its sample may be a replacement. RowWork
 /// calls it, from any thread.
 ///
-/// Every implementation decides how rows are looked up and stored. The others are optional, in three
-/// groups: sharing of entries, versions that only a read tells, and notifications.
+/// Every implementation has lookup_key() and store_key(). The other methods are optional, and are of
+/// three groups: entries that tasks and hosts share, versions that only a read tells, and
+/// notifications.
 class StageKeys {
  public:
   virtual ~StageKeys() = default;

@@ -129,8 +129,8 @@ void RowGather::refer_to_unpacked() {
   }
 }
 
-// The chunks of an older block are released before the batch is assembled, so lists and texts are copied
-// out.
+// The chunks of an older block are released before the batch is assembled, so lists and texts are
+// copied out.
 Status RowGather::copy_unpacked(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {

@@ -48,7 +48,8 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
 }
 
 // Returns the index of the block that has the position. With several lanes the rows of a block are
-// not adjacent in the batch, so the latest block of each lane is tried before the table is searched.
+// not adjacent in the batch, so the latest block of each lane is tried before the table is
+// searched.
 uint32_t BlockUses::block_of_position(WindowBatch& batch, int64_t position, LaneBlocks& lanes) const {
   const auto lane = static_cast<size_t>(lanes.count == 1 ? 0 : position % lanes.count);
   const uint32_t latest = lane < lanes.latest.size() ? lanes.latest[lane] : kNoBlock;

@@ -124,7 +124,8 @@ AdvanceResult Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequ
 AdvanceResult Chunks::find_bytes(Chunk& chunk, const BlockRequest& request) {
   // One chunk may always be fetched ahead. Otherwise a chunk larger than `ahead_bytes` never would.
   const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
-  // kLacksSlot and not kLacksMemory, so that other chunks of the block that are fetched already may go on.
+  // kLacksSlot and not kLacksMemory, so that other chunks of the block that are fetched already may
+  // go on.
   if (request.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored))
     return AdvanceResult::kLacksSlot;
   StoredBytes& bytes = chunk.bytes;

@@ -29,8 +29,8 @@ class RowTasks final : private ElementReads {
     kFull,      ///< the task may use all resources of the run
     kReadOnly,  ///< the task is only read, with the memory set aside for reading ahead
   };
-  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Runnable (if it needs no
-  /// asynchronous read), InUserCode, or AwaitingEntry. With kReadOnly a task that needs no read
+  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Runnable (if it needs
+  /// no asynchronous read), InUserCode, or AwaitingEntry. With kReadOnly a task that needs no read
   /// stays Waiting.
   AdvanceResult start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how = Start::kFull);
   /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a

@@ -17,10 +17,10 @@
 namespace forebay {
 
 /// Arrows in the trace lead from the read of a task over its work to its batch, and from the reads
-/// of a chunk to its decoding. The `trace_id` number of an arrow is WindowBatch::order() of a task, or
-/// a chunk number with this bit set.
+/// of a chunk to its decoding. The `trace_id` of an arrow is WindowBatch::order() of a task, or a
+/// chunk number with this bit set.
 constexpr uint64_t kChunkTraceId = uint64_t{1} << 61;
-/// Bit set in the `trace_id` number of work without a read before it. The arrow begins at the work.
+/// Bit set in the `trace_id` of work without a read before it. The arrow begins at the work.
 constexpr uint64_t kUnreadTraceId = uint64_t{1} << 62;
 inline uint64_t trace_id_of_chunk(size_t number) { return kChunkTraceId | number; }
 

@@ -45,8 +45,8 @@ struct RowTask : RowInput {
 /// skips with it tasks that cannot move. The states are in the tasks; code that changes one of them
 /// reports it here. The run's lock guards it.
 ///
-/// Invariant: each index below is a bound that may lag behind the states, so that tasks are examined
-/// in vain, but never skips a task that can move.
+/// Invariant: each index below is a bound. It may lag behind the states, so that tasks are examined
+/// in vain, but it never makes the window skip a task that can move.
 class TaskSummary {
  public:
   /// Number of tasks that are Ready.
