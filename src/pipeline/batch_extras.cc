@@ -40,8 +40,8 @@ Status differing_fields_error(const SampleName& here, std::string_view differenc
 
 void BatchJob::plan_extras(BatchAssembly& assembly) const {
   std::vector<const Extras*> rows;
-  for (size_t row = 0; row < extras_.size(); ++row) {
-    if (!rows_[row].skipped) rows.push_back(&extras_[row]);
+  for (size_t row = 0; row < values_.extras().size(); ++row) {
+    if (!rows_[row].skipped) rows.push_back(&values_.extras()[row]);
   }
   if (rows.empty()) return;
   // The loop below visits the fields of the first sample, so it finds no difference if that sample

@@ -26,8 +26,7 @@ std::string described(const Value& value, const std::string& name) {
 }  // namespace
 
 BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
-    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), values_(plan.outputs.size()),
-      references_(plan.outputs.size()) {
+    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), values_(plan, step_.rows.size()) {
   const size_t n = step_.rows.size();
   rows_.resize(n);
   std::vector<int64_t> ids = itinerary.indices(step_);
@@ -36,26 +35,16 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   // Replayed rows have ids of the source, to which neither order nor selection applies.
   for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
   for (const VacantRow& vacant : step_.vacant) rows_[vacant.row].id = vacant.sample.id;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
-    unsized_.push_back(i);
-    if (plan.chunks && plan.chunks->gathers_rows) {
-      references_[i].resize(n);
-    } else {
-      values_[i].resize(n);
-    }
-  }
-  if (plan.output_schema.open_ended) extras_.resize(n);
 }
 
 void BatchJob::store(size_t output, int64_t row, Value value) {
   if (plan_.packing) cut_to_part(row, value);
-  values_[output][static_cast<size_t>(row)] = std::move(value);
+  values_.store(output, row, std::move(value));
 }
 
 void BatchJob::set_reference(size_t output, int64_t row, RowBytes bytes) {
-  references_[output][static_cast<size_t>(row)] =
-      plan_.packing ? part_of_sequence(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
+  if (plan_.packing) bytes = part_of_sequence(row, bytes, dtype_size(plan_.outputs[output].field.dtype));
+  values_.set_reference(output, row, bytes);
 }
 
 bool BatchJob::acquire_slots(BufferPool& pool) {
@@ -70,34 +59,8 @@ bool BatchJob::acquire_slots(BufferPool& pool) {
   return true;
 }
 
-uint64_t BatchJob::value_bytes(int64_t row) const {
-  uint64_t bytes = 0;
-  for (size_t i : unsized_) {
-    if (!values_[i].empty()) bytes += values_[i][static_cast<size_t>(row)].nbytes();
-  }
-  if (!extras_.empty()) {
-    for (const auto& [name, value] : extras_[static_cast<size_t>(row)]) bytes += value.nbytes();
-  }
-  return bytes;
-}
-
-void BatchJob::drop_values(int64_t row) {
-  const auto index = static_cast<size_t>(row);
-  for (size_t i : unsized_) {
-    if (!references_[i].empty()) references_[i][index] = RowBytes();
-    if (!values_[i].empty()) values_[i][index] = Value();
-  }
-  if (!extras_.empty()) extras_[index].clear();
-}
-
-void BatchJob::drop_all_values() {
-  for (std::vector<RowBytes>& lists : references_) std::fill(lists.begin(), lists.end(), RowBytes());
-  for (std::vector<Value>& values : values_) std::generate(values.begin(), values.end(), [] { return Value(); });
-  for (Extras& extras : extras_) extras.clear();
-}
-
 void BatchJob::reset_rows() {
-  drop_all_values();
+  values_.drop_all();
   for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
@@ -126,10 +89,10 @@ uint64_t BatchJob::assembly_bytes() const {
 
 std::span<const RowBytes> BatchJob::remaining_references(size_t output, std::vector<RowBytes>& remaining) const {
   if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; }))
-    return references_[output];
+    return values_.references(output);
   remaining.clear();
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) remaining.push_back(references_[output][row]);
+    if (!rows_[row].skipped) remaining.push_back(values_.references(output)[row]);
   }
   return remaining;
 }
@@ -240,7 +203,7 @@ Batch BatchJob::finish_assembly() {
   for (; next < assembled.size(); ++next) batch.fields.push_back(std::move(assembled[next].result));
   if (!plan_.rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
   assembly_.reset();
-  drop_all_values();  // the batch has copied them; they would take their bytes twice
+  values_.drop_all();  // the batch has copied them; they would take their bytes twice
   return batch;
 }
 
@@ -269,7 +232,7 @@ Field BatchJob::planned_field(size_t output) const {
 }
 
 Result<bool> BatchJob::all_differ(size_t output) const {
-  const std::vector<Value>& values = values_[output];
+  const std::vector<Value>& values = values_.values(output);
   if (!plan_.outputs[output].may_differ || values.empty()) return false;
   // Values of the planned type and shape were written into their slots, not into `values_`.
   const auto differs = [&](size_t row) { return values[row].kind != FieldKind::kAny; };
@@ -301,7 +264,7 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
     if (Status status = plan_blocks(assembly); !status.ok()) assembly.fail(std::move(status));
     return;
   }
-  for (const size_t output : unsized_) {
+  for (const size_t output : values_.outputs()) {
     const Result<bool> differs = all_differ(output);
     if (!differs.ok()) {
       assembly.fail(differs.status());
@@ -316,10 +279,10 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
 }
 
 Result<BatchAssembly::FieldJob> BatchJob::plan_output(size_t output) const {
-  if (references_[output].empty()) {
+  if (values_.references(output).empty()) {
     std::vector<const Value*> values;
     for (size_t row = 0; row < rows_.size(); ++row) {
-      if (!rows_[row].skipped) values.push_back(&values_[output][row]);
+      if (!rows_[row].skipped) values.push_back(&values_.values(output)[row]);
     }
     return plan_values(planned_field(output), values);
   }

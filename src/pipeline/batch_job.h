@@ -13,6 +13,7 @@
 #include "pipeline/collate.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
+#include "pipeline/row_values.h"
 #include "runtime/buffer_pool.h"
 
 namespace forebay {
@@ -77,26 +78,22 @@ class BatchJob {
   /// Stores a value of a field of unknown shape until the batch is assembled. If the plan packs
   /// sequences, only the part of the sequence that belongs to this row is stored.
   void store(size_t output, int64_t row, Value value);
-  void store_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
+  void store_extras(int64_t row, Extras extras) { values_.store_extras(row, std::move(extras)); }
   /// Like store(), for a row of a chunk: records a reference to bytes that stay valid until the
   /// batch is assembled. Only for plans with ChunkPlan::gathers_rows.
   void set_reference(size_t output, int64_t row, RowBytes bytes);
   /// The bytes recorded by set_reference(). A caller that copies them elsewhere reports it with
   /// redirect_reference().
-  RowBytes reference(size_t output, int64_t row) const { return references_[output][static_cast<size_t>(row)]; }
-  void redirect_reference(size_t output, int64_t row, RowBytes bytes) {
-    references_[output][static_cast<size_t>(row)] = bytes;
-  }
+  RowBytes reference(size_t output, int64_t row) const { return values_.reference(output, row); }
+  void redirect_reference(size_t output, int64_t row, RowBytes bytes) { values_.set_reference(output, row, bytes); }
   /// Whether the batch has fields of unknown shape. Assembling those takes memory and time.
-  bool has_unsized_fields() const { return !unsized_.empty() || !extras_.empty(); }
+  bool has_unsized_fields() const { return values_.has_fields(); }
   /// Whether such fields are stored as one Value per row, and not as references to chunks.
-  bool stores_values_per_row() const {
-    return !extras_.empty() || (has_unsized_fields() && !values_[unsized_.front()].empty());
-  }
+  bool stores_values_per_row() const { return values_.stores_values(); }
   /// Bytes of the values that are stored for this row.
-  uint64_t value_bytes(int64_t row) const;
+  uint64_t value_bytes(int64_t row) const { return values_.bytes(row); }
   /// Drops the values and references that are stored for this row.
-  void drop_values(int64_t row);
+  void drop_values(int64_t row) { values_.drop(row); }
 
   /// The error that the consumer gets in place of this batch. If it is not OK, the batch is not
   /// assembled.
@@ -138,7 +135,6 @@ class BatchJob {
   // batch_extras.cc: the fields that only user code knows.
   void plan_extras(BatchAssembly& assembly) const;
 
-  void drop_all_values();
   /// The field as the plan describes it, of kind kAny if its values may differ from that.
   Field planned_field(size_t output) const;
   /// Whether all rows of the output differ in type or shape from the plan's field. It is an error
@@ -170,11 +166,8 @@ class BatchJob {
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;                      // per output; empty if the shape is not known
-  std::vector<std::vector<Value>> values_;         // per output and row; empty if the shape is known
-  std::vector<std::vector<RowBytes>> references_;  // the same if rows are gathered from chunks
-  std::vector<size_t> unsized_;                    // outputs that have an entry in values_ or references_
-  std::vector<Extras> extras_;                     // per row
+  std::vector<Buffer> slots_;  // per output; empty if the shape is not known
+  RowValues values_;           // of outputs of unknown shape
   // A row whose sequence differs from its packed length; -1 if there is none.
   std::atomic<int64_t> mismatched_row_ = -1;
   bool has_slots_ = false;

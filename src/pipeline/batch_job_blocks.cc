@@ -43,15 +43,15 @@ Status BatchJob::locate(Status status, int64_t row) const {
 // Collects the bytes of all rows, and returns the type of their elements. Skipped rows are empty.
 Result<DType> BatchJob::collect_sequences(std::vector<RowBytes>& rows) const {
   const Field& field = plan_.outputs.front().field;
-  if (!references_.front().empty()) {
-    rows = references_.front();
+  if (!values_.references(0).empty()) {
+    rows = values_.references(0);
     return field.dtype;
   }
   std::optional<DType> type;
   for (size_t row = 0; row < rows_.size(); ++row) {
     rows.emplace_back();
     if (rows_[row].skipped) continue;
-    const Value& value = values_.front()[row];
+    const Value& value = values_.values(0)[row];
     const bool numbers = value.kind == FieldKind::kTensor && value.tensor.shape.rank() == 1;
     if (!numbers || value.dtype() != type.value_or(value.dtype())) {
       const std::string what =
@@ -113,7 +113,7 @@ Batch BatchJob::finish_blocks() {
   }
   for (BatchAssembly::FieldJob& field : assembly_->fields()) batch.fields.push_back(std::move(field.result));
   assembly_.reset();
-  drop_all_values();
+  values_.drop_all();
   return batch;
 }
 
