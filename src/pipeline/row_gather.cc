@@ -102,7 +102,7 @@ void RowGather::copy_packed() {
 // Lists, bytes, texts and lists of them are copied when the batch is assembled. Until then the
 // batch refers to the memory of the chunks.
 void RowGather::refer_to_unpacked() {
-  constexpr size_t kAhead = 16;  // distance in rows at which their offsets are prefetched
+  constexpr size_t kPrefetchDistance = 16;  // in rows; their offsets are prefetched
   const PackedRows& packed = plan_.chunks->packed;
   struct ChunkColumn {
     const uint8_t* values;
@@ -119,7 +119,7 @@ void RowGather::refer_to_unpacked() {
     }
     for (size_t i = 0; i < sources_.size(); ++i) {
       const RowInBlock& place = sources_[i];
-      const RowInBlock& later = sources_[std::min(i + kAhead, sources_.size() - 1)];
+      const RowInBlock& later = sources_[std::min(i + kPrefetchDistance, sources_.size() - 1)];
       __builtin_prefetch(columns[later.chunk].ends + later.row, 0, 2);
       const int64_t row = destinations_.empty() ? input_.begin + static_cast<int64_t>(i) : destinations_[i];
       const auto [values, ends] = columns[place.chunk];
