@@ -18,7 +18,7 @@ StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamIti
 void StreamItinerary::set_anchor(const Cursor& at, int64_t number) {
   const Lock lock(mutex_);
   anchor_ = at;
-  anchored_ = rows_requested_end_ = number;
+  anchor_number_ = rows_requested_end_ = number;
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
@@ -32,11 +32,11 @@ int64_t StreamItinerary::number_at(const Cursor& requested) const {
   const Lock lock(mutex_);
   const Cursor anchor = normalized(anchor_);
   // Positions count samples, and the samples of all ranks in a step are consecutive records.
-  if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
+  if (at.epoch == anchor.epoch) return anchor_number_ + at.position - anchor.position;
   // Only an epoch with an end is followed by another.
   const int64_t steps = options_.steps_per_epoch.value_or(0);
   const int64_t between = steps - anchor.step + (at.epoch - anchor.epoch - 1) * steps;
-  return anchored_ + between * global_batch_ + at.position;
+  return anchor_number_ + between * global_batch_ + at.position;
 }
 
 int64_t StreamItinerary::size_at(int64_t number) const {
@@ -110,20 +110,20 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
   const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
   for (Row& row : plan.rows) row.position += plan.at.position;
-  note_vacant(plan, size);
+  find_missing_rows(plan, size);
   return plan;
 }
 
-void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
+void StreamItinerary::find_missing_rows(StepPlan& plan, int64_t size) const {
   const int64_t from = number_at(plan.at);
   const std::vector<int64_t> missing = stream_->missing(from, from + size);
-  plan.vacant_of_all = static_cast<int64_t>(missing.size());
+  plan.missing_rows_of_all = static_cast<int64_t>(missing.size());
   if (missing.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
     const int64_t number = from + plan.rows[row].position - plan.at.position;
     // The index among the missing rows of all ranks: each draw replaces the row of its index.
     const auto found = std::lower_bound(missing.begin(), missing.end(), number);
-    if (found != missing.end() && *found == number) plan.vacant.push_back({row, found - missing.begin()});
+    if (found != missing.end() && *found == number) plan.missing_rows.push_back({row, found - missing.begin()});
   }
 }
 
