@@ -68,7 +68,7 @@ class SpillFile {
     int file = -1;
     uint64_t written = 0, read = 0;
   };
-  Result<Pushed> failed_write();
+  Result<Pushed> failed_write(int error);
   Result<Pushed> begin_segment();
   Status load();
 

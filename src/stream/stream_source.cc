@@ -8,6 +8,9 @@ namespace forebay {
 
 namespace {
 constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // estimate for a file not known yet
+// The first number that a record cannot have: a state takes no count above 2^53 (kMaxEpoch), up to
+// which a double, and so a JSON number of any reader, is exact.
+constexpr int64_t kNumberLimit = int64_t{1} << 53;
 }  // namespace
 
 std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
@@ -24,7 +27,7 @@ std::shared_ptr<const LogRecord> StreamSource::record(int64_t id) const {
   return found || !replay_ ? found : replay_->record(id);
 }
 
-int64_t StreamSource::size() const { return int64_t{1} << 53; }
+int64_t StreamSource::size() const { return kNumberLimit; }
 
 std::string StreamSource::key(int64_t id) const {
   const std::shared_ptr<const LogRecord> record = this->record(id);
