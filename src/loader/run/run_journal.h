@@ -23,8 +23,9 @@ Status check_same_run(const JournalHeader& written, const JournalHeader& now, co
 /// called from any thread.
 class RunJournal {
  public:
-  /// Writes the decisions of `stream` from record `number` on to the file at `path`, and to no other
-  /// file. After an error the previous journal goes on. Returns errors of JournalWriter::open().
+  /// Writes the decisions of `stream` from record `number` on to the file at `path`, and to no
+  /// other file. After an error the previous journal goes on. Returns errors of
+  /// JournalWriter::open().
   Status start(Stream& stream, const std::string& path, int64_t number);
   /// Ends the journal: the next records of `stream` belong to another place.
   void end(Stream& stream);

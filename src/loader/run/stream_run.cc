@@ -17,13 +17,14 @@ namespace forebay {
 
 namespace {
 
-// Limits of the records and notes that wait for slower ranks: these fractions of the stream's memory.
-constexpr uint64_t kLateRecordFraction = 8, kNoteFraction = 4;
+// The records and the notes that wait for slower ranks have limits of their own: the stream's memory
+// divided by these.
+constexpr uint64_t kLateRecordDivisor = 8, kNoteDivisor = 4;
 constexpr std::chrono::seconds kBeginningPatience{5};   // wait of an opening rank for rank 0
 constexpr int64_t kLargestDecision = int64_t{1} << 24;  // most records of a state's window
 
-// Opens the journal at `path`, whose decisions the run repeats, and sets in `options` how records are
-// dropped. Null if there is no path. StateMismatch if another run wrote the journal.
+// Opens the journal at `path`, whose decisions the run repeats, and sets in `options` how records
+// are dropped. Null if there is no path. StateMismatch if another run wrote the journal.
 Result<std::shared_ptr<JournalReader>> open_repeated_journal(const std::string& path, const RecordLog& log,
                                                              StreamOptions& options) {
   if (path.empty()) return std::shared_ptr<JournalReader>();
@@ -54,8 +55,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   // rest, and before the replay buffer, of which each rank of a job retains a share.
   if (!journal) FOREBAY_RETURN_IF_ERROR(run->join_job());
   run->open_stream(source.log(), options, journal);
-  // The stream comes before the job's terms, which name its options, and both of its possible guides
-  // are set before it first seeks, in begin().
+  // The stream comes before the job's terms, which name its options, and both of its possible
+  // guides are set before it first seeks, in begin().
   if (run->group_)
     run->group_->lead_or_follow(*run->stream_,
                                 stream_terms(input, schedule, run->stream_->options(), run->stream_->log()));
@@ -109,7 +110,7 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
   const bool retains = retains_records(input_.description(), options);
   if (!group_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
-      log, group_, RecordShelf::Limits{options.bytes / kLateRecordFraction, options.bytes / kNoteFraction});
+      log, group_, RecordShelf::Limits{options.bytes / kLateRecordDivisor, options.bytes / kNoteDivisor});
 }
 
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
@@ -130,7 +131,7 @@ Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
       *replay_, [ranks = group_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
         std::vector<RankItem> items;
         for (const int64_t number : numbers) items.push_back({0, static_cast<uint64_t>(number)});
-        return ranks != nullptr ? ranks->ask(RankRequest::Kind::kRecords, rank, std::move(items), stop)
+        return ranks != nullptr ? ranks->ask(RankRequest::Kind::kReplayRecords, rank, std::move(items), stop)
                                 : Items(unavailable("there is one rank"));
       });
   return {};
@@ -146,8 +147,8 @@ Status StreamRun::open_steps(RunSetup& setup) {
   add_reclaimable_accounts(*setup.plan, {}, input_.sizes.memory, accounts);
   // All three share one limit.
   accounts.push_back({Use::kFetched, stream_->memory(), ByteBudget::Kind::kEntries, bytes(), 0, /*beside=*/bytes()});
-  if (reading_) accounts.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Kind::kEntries, bytes()});
-  accounts.push_back({Use::kCaches, replay_->bytes(), ByteBudget::Kind::kEntries, bytes()});
+  if (reading_) accounts.push_back({Use::kFetched, reading_->memory(), ByteBudget::Kind::kEntries, bytes()});
+  accounts.push_back({Use::kCaches, replay_->memory(), ByteBudget::Kind::kEntries, bytes()});
   return {};
 }
 
@@ -170,7 +171,7 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   const bool decides = !repeats_ && (!group_ || input_.rank_info.rank == 0);
   if (stream_->options().from_now && decides) {
     Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
-    from.begun = ends.ok();
+    from.began_at_log_end = ends.ok();
     if (ends.ok()) from.after = std::move(*ends);
   }
   resume_at({}, std::move(from));
@@ -244,7 +245,7 @@ void StreamRun::add_to(Ledger& ledger) const {
   out.trimmed = stats.trimmed;
   out.missing = stats.missing;
   out.reconnects = stats.reconnects;
-  out.bytes = stats.bytes + replay_->bytes()->bytes();
+  out.bytes = stats.bytes + replay_->memory()->bytes();
   if (exchange_) {
     const RecordExchange::Stats replayed = exchange_->stats();
     out.old_lent = replayed.received;
@@ -255,7 +256,7 @@ void StreamRun::add_to(Ledger& ledger) const {
     const RecordExchange::Stats rows = reading_->stats();
     out.from_ranks = rows.received;
     out.reread = rows.reread;
-    out.bytes += reading_->bytes()->bytes();
+    out.bytes += reading_->memory()->bytes();
   }
   out.disk_bytes = replay_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
   const std::vector<std::string>& partitions = stream_->log().partitions();
