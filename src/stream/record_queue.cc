@@ -145,19 +145,20 @@ RecordQueue::RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition)
     : spilled_(space ? std::make_unique<SpillFile>(std::move(space), partition) : nullptr) {}
 
 Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
-  const bool is_behind_others = spilled() > 0 || late() > 0;
+  const bool is_behind_others = spilled() > 0 || unspilled() > 0;
   if (!spilled_ || (!spill && !is_behind_others)) {
     bytes_ += record.bytes();
     memory_.emplace_back(std::move(record), number);
     return {};
   }
-  // A record must not overtake others, so the disk is not tried while late records wait for it.
-  if (late() == 0) {
+  // A record must not overtake others, so the disk is not tried while unspilled records wait for
+  // it.
+  if (unspilled() == 0) {
     FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(record));
     if (pushed == SpillFile::Pushed::kYes) return {};
   }
   bytes_ += record.bytes();
-  late_.push_back(std::move(record));
+  unspilled_.push_back(std::move(record));
   return {};
 }
 
@@ -165,8 +166,8 @@ Result<LogRecord> RecordQueue::pop() {
   if (memory_.empty() && spilled() > 0) return spilled_->pop();
   LogRecord record;
   if (memory_.empty()) {
-    record = std::move(late_.front());
-    late_.pop_front();
+    record = std::move(unspilled_.front());
+    unspilled_.pop_front();
   } else {
     record = std::move(memory_.front().first);
     memory_.pop_front();
@@ -175,12 +176,12 @@ Result<LogRecord> RecordQueue::pop() {
   return record;
 }
 
-Status RecordQueue::spill_late() {
-  while (late() > 0) {
-    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(late_.front()));
+Status RecordQueue::spill_remaining() {
+  while (unspilled() > 0) {
+    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(unspilled_.front()));
     if (pushed == SpillFile::Pushed::kDiskFull) break;
-    bytes_ -= late_.front().bytes();
-    late_.pop_front();
+    bytes_ -= unspilled_.front().bytes();
+    unspilled_.pop_front();
   }
   return {};
 }

@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kStepsRequestedAhead = 8;  // how many steps ahead rows are requested
+constexpr int64_t kStepsFetchedAhead = 8;  // how many steps ahead records of other ranks are fetched
 }  // namespace
 
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
@@ -18,7 +18,7 @@ StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamIti
 void StreamItinerary::set_anchor(const Cursor& at, int64_t number) {
   const Lock lock(mutex_);
   anchor_ = at;
-  anchor_number_ = rows_requested_end_ = number;
+  anchor_number_ = fetch_end_ = number;
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
@@ -55,7 +55,7 @@ bool StreamItinerary::request_step(const Cursor& at) {
   const int64_t first = number_at(at);
   if (!stream_->request(first + global_batch_)) return false;
   if (!records_) return true;
-  fetch_rows_ahead(first);
+  fetch_ahead(first);
   return records_->all_available(own_numbers(first));
 }
 
@@ -70,16 +70,16 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
   return numbers;
 }
 
-// Requests the rows of the next decided steps, too, so that these need no request each.
-void StreamItinerary::fetch_rows_ahead(int64_t first) {
-  const int64_t until = std::min(stream_->decided(), first + kStepsRequestedAhead * global_batch_);
+// Fetches this rank's records of the next decided steps, too, so that these need no request each.
+void StreamItinerary::fetch_ahead(int64_t first) {
+  const int64_t until = std::min(stream_->decided(), first + kStepsFetchedAhead * global_batch_);
   std::vector<int64_t> numbers;
   {
     const Lock lock(mutex_);
     // Only whole steps: the rest of a step may be in a decision that is not made yet.
-    for (rows_requested_end_ = std::max(rows_requested_end_, first);
-         rows_requested_end_ + size_at(rows_requested_end_) <= until; rows_requested_end_ += global_batch_) {
-      const std::vector<int64_t> own = own_numbers(rows_requested_end_);
+    for (fetch_end_ = std::max(fetch_end_, first); fetch_end_ + size_at(fetch_end_) <= until;
+         fetch_end_ += global_batch_) {
+      const std::vector<int64_t> own = own_numbers(fetch_end_);
       if (own.empty()) break;
       numbers.insert(numbers.end(), own.begin(), own.end());
     }
@@ -94,8 +94,8 @@ Status StreamItinerary::failure() const {
 }
 
 std::string StreamItinerary::awaited() const {
-  const std::string rows = records_ ? records_->awaited() : "";
-  return rows.empty() ? stream_->awaited() : rows;
+  const std::string remote = records_ ? records_->awaited() : "";
+  return remote.empty() ? stream_->awaited() : remote;
 }
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {

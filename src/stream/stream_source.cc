@@ -46,6 +46,8 @@ SampleSource::Fetch StreamSource::fetch(int64_t id) const {
 
 Status StreamSource::load(int64_t id, Buffer fetched, Record& record) const {
   const std::shared_ptr<const LogRecord> found = this->record(id);
+  // Only batches that are no longer wanted read a record that is behind the trainer (delivered), or
+  // one that another rank has.
   if (!found || found->remote) return cancelled(fmt::format("record {} of {} is behind", id, log_->name()));
   record.resize(schema().size());
   return log_->load(*found, std::move(fetched), record);

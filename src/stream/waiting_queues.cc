@@ -39,7 +39,7 @@ class Queues final : public WaitingRecords {
   // be released then.
   bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const override {
     const Queue& queue = queues_[partition];
-    if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
+    if (space_ ? space_->has_room() && unspilled_ == 0 : has_room(queue, in_decisions)) return true;
     if (given_) return awaits_given(partition);
     return drops_oldest_ || ((in_decisions == 0 || awaited) && records_ < options_.decision_records);
   }
@@ -68,7 +68,7 @@ class Queues final : public WaitingRecords {
       if (counts[p] > 0) part.last = taken.records[p].back().offset;
       taken.parts.push_back(std::move(part));
     }
-    FOREBAY_RETURN_IF_ERROR(spill_late());
+    FOREBAY_RETURN_IF_ERROR(spill_remaining());
     return taken;
   }
 
@@ -143,22 +143,22 @@ class Queues final : public WaitingRecords {
     return record;
   }
 
-  // Moves late records to the disk if it may have space again.
-  Status spill_late() {
-    if (late_ == 0 || !space_->may_try()) return {};
+  // Moves unspilled records to the disk if it may have space again.
+  Status spill_remaining() {
+    if (unspilled_ == 0 || !space_->may_try()) return {};
     for (Queue& queue : queues_)
-      FOREBAY_RETURN_IF_ERROR(counted(queue.records, [&] { return queue.records.spill_late(); }));
+      FOREBAY_RETURN_IF_ERROR(counted(queue.records, [&] { return queue.records.spill_remaining(); }));
     return {};
   }
 
-  // Makes a change to a queue and updates the totals of bytes in memory and of late records.
+  // Makes a change to a queue and updates the totals of bytes in memory and of unspilled records.
   template <typename Change>
   std::invoke_result_t<Change> counted(RecordQueue& records, Change change) {
     bytes_ -= records.bytes();
-    late_ -= records.late();
+    unspilled_ -= records.unspilled();
     std::invoke_result_t<Change> result = change();
     bytes_ += records.bytes();
-    late_ += records.late();
+    unspilled_ += records.unspilled();
     return result;
   }
 
@@ -186,7 +186,7 @@ class Queues final : public WaitingRecords {
   std::vector<Queue> queues_;
   std::optional<Decision> given_;  // the next decision, if it was made before or elsewhere
   uint64_t arrivals_ = 0, bytes_ = 0;
-  size_t records_ = 0, late_ = 0;
+  size_t records_ = 0, unspilled_ = 0;
 };
 
 }  // namespace

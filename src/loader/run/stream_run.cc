@@ -17,8 +17,8 @@ namespace forebay {
 
 namespace {
 
-// The records and the notes that wait for slower ranks have limits of their own: the stream's memory
-// divided by these.
+// The records and the notes that wait for slower ranks have limits of their own: the stream's
+// memory divided by these.
 constexpr uint64_t kLateRecordDivisor = 8, kNoteDivisor = 4;
 constexpr std::chrono::seconds kBeginningPatience{5};   // wait of an opening rank for rank 0
 constexpr int64_t kLargestDecision = int64_t{1} << 24;  // most records of a state's window
@@ -253,9 +253,9 @@ void StreamRun::add_to(Ledger& ledger) const {
     out.old_lost = replayed.lost;
   }
   if (reading_) {
-    const RecordExchange::Stats rows = reading_->stats();
-    out.from_ranks = rows.received;
-    out.reread = rows.reread;
+    const RecordExchange::Stats remote = reading_->stats();
+    out.from_ranks = remote.received;
+    out.reread = remote.reread;
     out.bytes += reading_->memory()->bytes();
   }
   out.disk_bytes = replay_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);

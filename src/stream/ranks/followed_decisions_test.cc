@@ -4,6 +4,7 @@
 
 #include "stream/manual_clock_test_support.h"
 #include "stream/ranks/ranks_test_support.h"
+#include "stream/ranks/request_pauses.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
