@@ -17,12 +17,12 @@ PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoc
 
 }  // namespace
 
-thread_local const PeerClient::AnswerScope* PeerClient::AnswerScope::innermost_ = nullptr;
+thread_local const PeerClient::AnswerFrame* PeerClient::AnswerFrame::innermost_ = nullptr;
 
-size_t PeerClient::AnswerScope::count(const PeerClient& client) {
+size_t PeerClient::AnswerFrame::count(const PeerClient& client) {
   size_t count = 0;
-  for (const AnswerScope* scope = innermost_; scope != nullptr; scope = scope->outer_)
-    count += &scope->client_ == &client ? 1 : 0;
+  for (const AnswerFrame* frame = innermost_; frame != nullptr; frame = frame->outer_)
+    count += &frame->client_ == &client ? 1 : 0;
   return count;
 }
 
@@ -61,7 +61,7 @@ void PeerClient::close() {
   // buffer.
   calls.close();
   stop_.request_stop();
-  const size_t own = AnswerScope::count(*this);
+  const size_t own = AnswerFrame::count(*this);
   Lock lock(mutex_);
   // Every transport answers soon after a stop, so this wait ends.
   call_ended_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return open_calls_ <= own; });
@@ -122,7 +122,7 @@ void PeerClient::send(PeerCall call) {
                   [self = shared_from_this(), call = std::move(call),
                    requests = std::move(requests)](const Result<Buffer>& response) mutable {
                     {
-                      const AnswerScope scope(*self);
+                      const AnswerFrame frame(*self);
                       self->on_response(std::move(call), response.ok() ? parse_entry_response(requests, *response)
                                                                        : Items(response.status()));
                     }

@@ -46,19 +46,19 @@ class PeerClient : public std::enable_shared_from_this<PeerClient> {
   /// Marks an answer of the transport that this thread is inside of, while it exists. Answers nest:
   /// an answer may call code that reads from another peer, whose answer comes at once. close() uses
   /// the marks, since it would wait forever for an answer that called it.
-  class AnswerScope {
+  class AnswerFrame {
    public:
-    explicit AnswerScope(const PeerClient& client) : client_(client), outer_(innermost_) { innermost_ = this; }
-    ~AnswerScope() { innermost_ = outer_; }
-    AnswerScope(const AnswerScope&) = delete;
-    AnswerScope& operator=(const AnswerScope&) = delete;
+    explicit AnswerFrame(const PeerClient& client) : client_(client), outer_(innermost_) { innermost_ = this; }
+    ~AnswerFrame() { innermost_ = outer_; }
+    AnswerFrame(const AnswerFrame&) = delete;
+    AnswerFrame& operator=(const AnswerFrame&) = delete;
     /// How many answers of that client this thread is inside of.
     static size_t count(const PeerClient& client);
 
    private:
-    static thread_local const AnswerScope* innermost_;
+    static thread_local const AnswerFrame* innermost_;
     const PeerClient& client_;
-    const AnswerScope* const outer_;
+    const AnswerFrame* const outer_;
   };
 
   void send_waiting();
