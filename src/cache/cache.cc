@@ -32,58 +32,65 @@ class IndexMemory final : public ReclaimableMemory {
   const std::shared_ptr<const DiskTier> disk_;
 };
 
-/// Sums of sizes, from which a mean or a ratio is computed. Methods may be called from any thread.
-/// A reader may see one sum without the other of a concurrent add(), which shifts a statistic
-/// slightly.
-class SizeSums {
+/// Sums of two sizes, from which a mean or a ratio is computed. Methods may be called from any
+/// thread. A reader may see one sum without the other of a concurrent add(), which shifts a
+/// statistic slightly.
+class SumPair {
  public:
-  void add(uint64_t first, uint64_t second) {
-    first_.fetch_add(first, std::memory_order_relaxed);
-    second_.fetch_add(second, std::memory_order_relaxed);
+  struct Sums {
+    uint64_t divisor = 0, dividend = 0;
+  };
+  void add(Sums more) {
+    divisor_.fetch_add(more.divisor, std::memory_order_relaxed);
+    dividend_.fetch_add(more.dividend, std::memory_order_relaxed);
   }
-  uint64_t first() const { return first_.load(std::memory_order_relaxed); }
-  uint64_t second() const { return second_.load(std::memory_order_relaxed); }
+  Sums sums() const { return {divisor_.load(std::memory_order_relaxed), dividend_.load(std::memory_order_relaxed)}; }
 
  private:
-  std::atomic<uint64_t> first_{0}, second_{0};
+  std::atomic<uint64_t> divisor_{0}, dividend_{0};
 };
 
 /// Mean size of the entries that were read or offered.
 class MeanEntrySize {
  public:
-  void add(uint64_t bytes) { sums_.add(1, bytes); }
+  void add(uint64_t bytes) { sums_.add({.divisor = 1, .dividend = bytes}); }
   /// Returns 0 before the first entry.
   uint64_t bytes() const {
-    const uint64_t count = sums_.first();
-    return count == 0 ? 0 : sums_.second() / count;
+    const auto [entries, bytes] = sums_.sums();
+    return entries == 0 ? 0 : bytes / entries;
   }
 
  private:
-  SizeSums sums_;
+  SumPair sums_;
 };
 
 /// Ratio of the sizes of entries after and before compression.
 class CompressionRatio {
  public:
-  void add(uint64_t plain_bytes, uint64_t packed_bytes) { sums_.add(plain_bytes, packed_bytes); }
+  void add(uint64_t plain_bytes, uint64_t packed_bytes) {
+    sums_.add({.divisor = plain_bytes, .dividend = packed_bytes});
+  }
   /// Returns the expected size of an entry after compression; 0 before the first entry.
   uint64_t expected_bytes(uint64_t plain_bytes) const {
-    const auto plain = static_cast<double>(sums_.first()), packed = static_cast<double>(sums_.second());
-    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(plain_bytes) * packed / plain) : 0;
+    const auto [plain, packed] = sums_.sums();
+    if (plain == 0) return 0;
+    return static_cast<uint64_t>(static_cast<double>(plain_bytes) * static_cast<double>(packed) /
+                                 static_cast<double>(plain));
   }
 
  private:
-  SizeSums sums_;
+  SumPair sums_;
 };
 
-class Tiers final : public TieredCache {
+/// A cache whose entries are in memory, on disk, or both: the tiers of this host.
+class LocalCache final : public TieredCache {
  public:
-  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off_reason)
+  LocalCache(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off_reason)
       : cache_id_(options.cache_id.to_string()), description_(options.description), compression_(options.compression),
         disk_off_reason_(std::move(disk_off_reason)), ram_(std::make_shared<RamTier>(options.ram_bytes)),
         disk_(std::move(disk)) {}
 
-  ~Tiers() override {
+  ~LocalCache() override {
     if (!in_forked_child()) return;
     // Locks may be held by threads that are not in this process.
     new std::shared_ptr<RamTier>(std::move(ram_));
@@ -250,7 +257,7 @@ class Tiers final : public TieredCache {
 /// The caches that are open in this process.
 struct OpenCaches {
   Mutex mutex;
-  std::map<std::string, std::weak_ptr<Tiers>> by_name FOREBAY_GUARDED_BY(mutex);
+  std::map<std::string, std::weak_ptr<LocalCache>> by_name FOREBAY_GUARDED_BY(mutex);
 };
 
 Status check_limits(const CacheOptions& options) {
@@ -262,7 +269,7 @@ Status check_limits(const CacheOptions& options) {
                                       format_byte_size(options.entry_bytes)));
 }
 
-Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std::string& dir) {
+Result<std::shared_ptr<LocalCache>> make_local_cache(const CacheOptions& options, const std::string& dir) {
   std::unique_ptr<DiskTier> disk;
   std::string off;
   if (options.disk_bytes > 0) {
@@ -278,7 +285,7 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
       log_warning(fmt::format("the disk cache at {} is off ({}); the run continues without it", dir, off));
     }
   }
-  return std::make_shared<Tiers>(options, std::move(disk), std::move(off));
+  return std::make_shared<LocalCache>(options, std::move(disk), std::move(off));
 }
 
 }  // namespace
@@ -304,7 +311,7 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
     return std::shared_ptr<TieredCache>(std::move(known));
   }
   std::erase_if(caches.by_name, [](const auto& each) { return each.second.expired(); });
-  FOREBAY_ASSIGN(std::shared_ptr<Tiers> made, make_tiers(options, dir));
+  FOREBAY_ASSIGN(std::shared_ptr<LocalCache> made, make_local_cache(options, dir));
   caches.by_name[name] = made;
   return std::shared_ptr<TieredCache>(std::move(made));
 }

@@ -44,12 +44,13 @@ struct MeetingFolder {
   }
 };
 
-/// One rank's wait for the cards of all ranks. Used by one thread.
+/// The wait of one rank, which is one host of the job, for the cards of all ranks. Used by one
+/// thread.
 class Meeting {
  public:
   Meeting(const MeetingFolder& folder, int hosts, int rank, const HostCard& card, std::chrono::milliseconds deadline)
       : folder_(folder), own_path_(folder.card_path(rank)), own_card_(card), deadline_(deadline),
-        cards_(static_cast<size_t>(hosts)) {
+        doubt_period_(deadline / 4), cards_(static_cast<size_t>(hosts)) {
     // This rank's own card comes from memory: the file may be of an earlier start of this rank.
     cards_[static_cast<size_t>(rank)] = KnownCard{card, false};
   }
@@ -68,24 +69,15 @@ class Meeting {
   /// Unavailable once the deadline has passed.
   Result<bool> poll(const std::stop_token& stop) {
     FOREBAY_ASSIGN(const bool news, read_doubtful());
-    const bool all_there = std::ranges::all_of(cards_, [](const auto& each) { return each.has_value(); });
     // Shows a new host that this card belongs to a running host. Written once all cards are there,
     // because every host reads them then.
-    if (news && all_there) FOREBAY_RETURN_IF_ERROR(write_card_file(own_path_, card_text(own_card_)));
-    const auto now = Clock::now();
-    if (all_there && now >= next_probe_) {
-      probe_doubtful();
-      next_probe_ = Clock::now() + kBetweenProbes;
-    }
-    const bool doubts_count = now < started_ + deadline_ / 4;
-    const auto doubtful = [](const auto& each) { return each->doubtful; };
-    if (all_there && (!doubts_count || std::ranges::none_of(cards_, doubtful))) return true;
+    if (news && all_there()) FOREBAY_RETURN_IF_ERROR(write_card_file(own_path_, card_text(own_card_)));
+    probe_if_due();
+    if (is_complete()) return true;
     if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
+    const auto now = Clock::now();
     if (now >= started_ + deadline_) return timed_out();
-    if (!warned_ && now >= started_ + kSilent) {
-      log_warning(still_waiting());
-      warned_ = true;
-    }
+    warn_if_due(now);
     return false;
   }
 
@@ -102,6 +94,29 @@ class Meeting {
     bool doubtful = false;
   };
   using Cards = std::vector<std::optional<KnownCard>>;
+
+  bool all_there() const {
+    return std::ranges::all_of(cards_, [](const auto& each) { return each.has_value(); });
+  }
+
+  // Whether all cards are there, none of which is doubted any more.
+  bool is_complete() const {
+    if (!all_there()) return false;
+    return Clock::now() >= started_ + doubt_period_ ||
+           std::ranges::none_of(cards_, [](const auto& each) { return each->doubtful; });
+  }
+
+  void probe_if_due() {
+    if (!all_there() || Clock::now() < next_probe_) return;
+    probe_doubtful();
+    next_probe_ = Clock::now() + kBetweenProbes;
+  }
+
+  void warn_if_due(Clock::time_point now) {
+    if (warned_ || now < started_ + kSilent) return;
+    log_warning(still_waiting());
+    warned_ = true;
+  }
 
   // Reads the cards that are missing or may be of an earlier run. Returns whether any is new.
   Result<bool> read_doubtful() {
@@ -166,13 +181,16 @@ class Meeting {
     return fmt::format(
         "peers: nobody listens where the files in {} say that ranks {} are, which may be of an earlier run; still "
         "waiting for them, for {} s at most",
-        folder_.path, gone, deadline_.count() / 4000);
+        folder_.path, gone, doubt_period_.count() / 1000);
   }
 
   const MeetingFolder& folder_;
   const std::string own_path_;
   const HostCard& own_card_;
   const std::chrono::milliseconds deadline_;
+  // How long doubtful cards hold up the meeting. Then they are accepted, well before the deadline:
+  // a host that is gone only counts as unavailable, while its absence must not end the job.
+  const std::chrono::milliseconds doubt_period_;
   const Clock::time_point started_ = Clock::now();
   struct ::stat own_file_{};
   Cards cards_;  ///< by rank

@@ -17,7 +17,14 @@ PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoc
 
 }  // namespace
 
-thread_local const PeerClient::Frame* PeerClient::innermost_frame = nullptr;
+thread_local const PeerClient::AnswerFrame* PeerClient::AnswerFrame::innermost_ = nullptr;
+
+size_t PeerClient::AnswerFrame::count(const PeerClient& client) {
+  size_t count = 0;
+  for (const AnswerFrame* frame = innermost_; frame != nullptr; frame = frame->outer_)
+    count += &frame->client_ == &client ? 1 : 0;
+  return count;
+}
 
 PeerClient::PeerClient(Transport& transport, PeerHost host, PeerStoreOptions options)
     : host_(std::move(host)), options_(options), patience_(options.patience), transport_(transport), queue_(options) {}
@@ -32,7 +39,7 @@ void PeerClient::read(PeerRead read) {
   send_waiting();
 }
 
-void PeerClient::failed(const std::string& why, PeerHealth::Contact contact) {
+void PeerClient::report_failure(const std::string& why, PeerHealth::Contact contact) {
   if (health_.failed(now(), contact))
     log_warning(
         fmt::format("peer {} is backed off for a while ({}); its entries are read from storage", host_.address, why));
@@ -54,9 +61,7 @@ void PeerClient::close() {
   // buffer.
   calls.close();
   stop_.request_stop();
-  size_t own = 0;
-  for (const Frame* frame = innermost_frame; frame != nullptr; frame = frame->outer)
-    own += frame->client == this ? 1 : 0;
+  const size_t own = AnswerFrame::count(*this);
   Lock lock(mutex_);
   // Every transport answers soon after a stop, so this wait ends.
   call_ended_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return open_calls_ <= own; });
@@ -116,11 +121,11 @@ void PeerClient::send(PeerCall call) {
   transport_.call(host_, kEntryServiceName, std::move(encoded), within, stop_.get_token(),
                   [self = shared_from_this(), call = std::move(call),
                    requests = std::move(requests)](const Result<Buffer>& response) mutable {
-                    Frame frame{self.get(), innermost_frame};
-                    innermost_frame = &frame;
-                    self->on_response(std::move(call), response.ok() ? parse_entry_response(requests, *response)
-                                                                     : Items(response.status()));
-                    innermost_frame = frame.outer;
+                    {
+                      const AnswerFrame frame(*self);
+                      self->on_response(std::move(call), response.ok() ? parse_entry_response(requests, *response)
+                                                                       : Items(response.status()));
+                    }
                     const Lock lock(self->mutex_);
                     --self->open_calls_;
                     self->call_ended_.notify_all();
@@ -161,11 +166,11 @@ void PeerClient::update_health(const Items& items) {
     // A stop says nothing about the peer.
     const Code code = items.status().code();
     if (code == Code::kCancelled) return;
-    failed(items.status().message(),
-           code == Code::kUnavailable ? PeerHealth::Contact::kUnreached : PeerHealth::Contact::kReached);
+    report_failure(items.status().message(),
+                   code == Code::kUnavailable ? PeerHealth::Contact::kUnreached : PeerHealth::Contact::kReached);
   } else if (std::ranges::any_of(
                  *items, [](const ResponseItem& item) { return item.state == ResponseItem::State::kDamaged; })) {
-    failed("it sent damaged bytes", PeerHealth::Contact::kReached);
+    report_failure("it sent damaged bytes", PeerHealth::Contact::kReached);
   } else {
     health_.answered();
   }

@@ -29,7 +29,7 @@ class PeerClient : public std::enable_shared_from_this<PeerClient> {
   bool may_ask() const;
   void read(PeerRead read);
   /// Backs the peer off and answers all waiting reads with an empty buffer.
-  void failed(const std::string& why, PeerHealth::Contact contact);
+  void report_failure(const std::string& why, PeerHealth::Contact contact);
   /// Answers all reads. After it returns, the transport is not used any more, except by answers
   /// that this thread is inside of.
   void close();
@@ -43,12 +43,23 @@ class PeerClient : public std::enable_shared_from_this<PeerClient> {
     Timer::Time due;
     PeerRead read;
   };
-  /// An answer that is being given on this thread.
-  struct Frame {
-    const PeerClient* client;
-    const Frame* outer;
+  /// Marks an answer of the transport that this thread is inside of, while it exists. Answers nest:
+  /// an answer may call code that reads from another peer, whose answer comes at once. close() uses
+  /// the marks, since it would wait forever for an answer that called it.
+  class AnswerFrame {
+   public:
+    explicit AnswerFrame(const PeerClient& client) : client_(client), outer_(innermost_) { innermost_ = this; }
+    ~AnswerFrame() { innermost_ = outer_; }
+    AnswerFrame(const AnswerFrame&) = delete;
+    AnswerFrame& operator=(const AnswerFrame&) = delete;
+    /// How many answers of that client this thread is inside of.
+    static size_t count(const PeerClient& client);
+
+   private:
+    static thread_local const AnswerFrame* innermost_;
+    const PeerClient& client_;
+    const AnswerFrame* const outer_;
   };
-  static thread_local const Frame* innermost_frame;
 
   void send_waiting();
   void send(PeerCall call);

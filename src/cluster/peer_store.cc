@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,7 +40,9 @@ std::optional<EntryRequest> parse_entry_key(std::string_view text) {
     return std::nullopt;  // a version is that of a sample
   }
   const char* const end = text.data() + text.size();
-  if (std::from_chars(text.data() + at + 1, end, request.element.emplace()).ptr != end) return std::nullopt;
+  const auto [parsed_end, error] = std::from_chars(text.data() + at + 1, end, request.element.emplace());
+  // No digits and a number that overflows are errors, too, and leave the element at 0.
+  if (error != std::errc() || parsed_end != end) return std::nullopt;
   return request;
 }
 
@@ -52,7 +55,7 @@ class ClientStore final : public PeerStore {
 
   bool may_ask() const override { return client_->may_ask(); }
   void report_mismatch() override {
-    client_->failed("it sent bytes that were not what was asked for", PeerHealth::Contact::kReached);
+    client_->report_failure("it sent bytes that were not what was asked for", PeerHealth::Contact::kReached);
   }
   bool remote() const override { return true; }
 

@@ -76,6 +76,18 @@ TEST_F(PeerStoreTest, GivesWhatThePeerHasAndNothingElse) {
   EXPECT_EQ(stats.bytes, text(7).size());
 }
 
+TEST_F(PeerStoreTest, AKeyWhoseElementIsNoNumberGivesNothing) {
+  const auto peer = store();
+  const std::string hash = entry_key(key(7));
+  ReadRequest request;
+  request.key = hash + "@7";
+  EXPECT_EQ(conformance::text_of(*read(*peer, request)), text(7));
+  for (const char* const element : {"@", "@7x", "@x", "@99999999999999999999"}) {
+    request.key = hash + element;
+    EXPECT_TRUE(read(*peer, request)->empty()) << request.key;
+  }
+}
+
 TEST_F(PeerStoreTest, WhatIsWantedTogetherTravelsTogether) {
   const auto peer = store({.requests = 2, .keys = 64});
   ReadAnswers answers;

@@ -34,7 +34,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   // Replayed rows have ids of the source, to which neither order nor selection applies.
   for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
-  for (const VacantRow& vacant : step_.vacant) rows_[vacant.row].id = vacant.sample.id;
+  for (const MissingRow& missing : step_.missing_rows) rows_[missing.row].id = missing.sample.id;
 }
 
 void BatchJob::store(size_t output, int64_t row, Value value) {

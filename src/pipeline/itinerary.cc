@@ -7,8 +7,8 @@ namespace forebay {
 std::optional<ReplaySample> StepPlan::replayed_sample(int64_t row) const {
   const auto index = static_cast<size_t>(row);
   if (index >= replayed_at && index < replayed_at + replayed.size()) return replayed[index - replayed_at];
-  for (const VacantRow& filled : vacant) {
-    if (filled.row == index) return filled.sample;
+  for (const MissingRow& missing : missing_rows) {
+    if (missing.row == index) return missing.sample;
   }
   return std::nullopt;
 }

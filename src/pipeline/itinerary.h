@@ -31,9 +31,9 @@ struct PlannedBlock {
 };
 
 /// A row of a step for which a stream had no new record. A replayed sample takes its place.
-struct VacantRow {
+struct MissingRow {
   size_t row = 0;
-  int64_t number = 0;        ///< number of the row among the vacant rows of all ranks
+  int64_t number = 0;        ///< number of the row among the missing rows of all ranks
   ReplaySample sample = {};  ///< the replayed sample
 };
 
@@ -46,8 +46,8 @@ struct StepPlan {
   std::vector<ReplaySample> replayed = {};
   size_t replayed_at = 0;
   /// Rows for which a stream had no record in time.
-  std::vector<VacantRow> vacant = {};
-  int64_t vacant_of_all = 0;  ///< number of vacant rows over all ranks
+  std::vector<MissingRow> missing_rows = {};
+  int64_t missing_rows_of_all = 0;  ///< number of missing rows over all ranks
   /// The replayed sample of a row. Nothing if the row has a new sample.
   std::optional<ReplaySample> replayed_sample(int64_t row) const;
   bool is_replayed(int64_t row) const { return replayed_sample(row).has_value(); }

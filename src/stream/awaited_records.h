@@ -31,7 +31,8 @@ class AwaitedRecords {
   /// Reads the record again from the log. Returns errors of read_record().
   virtual Status read_from_log(int64_t number, const std::stop_token& stop) = 0;
   /// Puts another record in the place of one that the log has trimmed: read_from_log() returned
-  /// NotFound. False if there is no other record.
+  /// NotFound. False if there is no other record. True if there is nothing to replace: no step
+  /// waits for the record any more.
   virtual bool replace(int64_t number) = 0;
 };
 

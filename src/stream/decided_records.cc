@@ -24,7 +24,7 @@ void DecidedRecords::begin(StreamPlace base) {
 
 void DecidedRecords::set_beginning(std::vector<std::string> after) {
   base_.after = std::move(after);
-  base_.begun = true;
+  base_.began_at_log_end = true;
 }
 
 int64_t DecidedRecords::end() const { return decisions_.empty() ? base_.number : decisions_.back().end(); }
@@ -33,11 +33,11 @@ void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> 
                          std::span<const MergedRecord> order) {
   Decided decided;
   decided.decision = std::move(decision);
-  for (const auto& of_partition : records) decided.in_log.emplace_back(of_partition.size());
+  for (const auto& of_partition : records) decided.log_order.emplace_back(of_partition.size());
   for (const MergedRecord& at : order) {
     LogRecord& record = records[at.partition][at.index];
-    decided.in_log[at.partition][at.index] = static_cast<uint32_t>(decided.records.size());
-    decided.place_in_log.push_back(at.index);
+    decided.log_order[at.partition][at.index] = static_cast<uint32_t>(decided.records.size());
+    decided.log_index.push_back(at.index);
     decided.bytes += record.bytes();
     decided.records.push_back(std::make_shared<const LogRecord>(std::move(record)));
   }
@@ -94,10 +94,10 @@ std::string DecidedRecords::offset_before(int64_t number) const {
   const Decided& decided = decisions_[at->first];
   // Not null: its step is being planned, and only delivered steps release records.
   const LogRecord& record = *decided.records[at->second];
-  const uint32_t in_log = decided.place_in_log[at->second];
-  if (in_log == 0) return place(decided.decision.first).after[record.partition];
-  const uint32_t last = decided.in_log[record.partition][in_log - 1];
-  return decided.records[last] ? decided.records[last]->offset : decided.offsets[last];
+  const uint32_t index = decided.log_index[at->second];
+  if (index == 0) return place(decided.decision.first).after[record.partition];
+  const uint32_t previous = decided.log_order[record.partition][index - 1];
+  return decided.records[previous] ? decided.records[previous]->offset : decided.offsets[previous];
 }
 
 StreamPlace DecidedRecords::place(int64_t number) const {
@@ -110,24 +110,24 @@ StreamPlace DecidedRecords::place(int64_t number) const {
     advance(place, decided.decision);
   }
   place.number = number;
-  place.begun = place.begun && number == 0;
+  place.began_at_log_end = place.began_at_log_end && number == 0;
   return place;
 }
 
 std::vector<int64_t> DecidedRecords::dropped() const { return place(end()).dropped; }
 
 std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::take_delivered(int64_t number) {
-  std::vector<std::vector<RecordPtr>> gone;
+  std::vector<std::vector<RecordPtr>> released;
   while (!decisions_.empty() && decisions_.front().end() <= number) {
     Decided& front = decisions_.front();
     advance(base_, front.decision);
     bytes_ -= front.bytes;
-    gone.push_back(std::move(front.records));
+    released.push_back(std::move(front.records));
     decisions_.pop_front();
   }
-  if (decisions_.empty()) return gone;
+  if (decisions_.empty()) return released;
   Decided& front = decisions_.front();  // a shuffled window is one long decision
-  std::vector<RecordPtr>& records = gone.emplace_back();
+  std::vector<RecordPtr>& records = released.emplace_back();
   // Goes backwards up to a released record, so that all calls together visit each record once.
   for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
     RecordPtr& record = front.records[static_cast<size_t>(i)];
@@ -138,17 +138,17 @@ std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::take_deliver
     front.offsets[static_cast<size_t>(i)] = record->offset;
     records.push_back(std::move(record));
   }
-  return gone;
+  return released;
 }
 
 std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::drop_records() {
-  std::vector<std::vector<RecordPtr>> gone;
+  std::vector<std::vector<RecordPtr>> dropped;
   for (Decided& decided : decisions_) {
-    gone.emplace_back(decided.records.size()).swap(decided.records);
+    dropped.emplace_back(decided.records.size()).swap(decided.records);
     decided.bytes = 0;
   }
   bytes_ = 0;
-  return gone;
+  return dropped;
 }
 
 }  // namespace forebay

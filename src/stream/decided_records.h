@@ -71,8 +71,8 @@ class DecidedRecords {
     std::vector<RecordPtr> records;    // in merged order; null: delivered, or missing
     std::vector<std::string> offsets;  // offsets of delivered records, by index in `records`
     // For each partition, the indices in `records` of its records, in the order of the log.
-    std::vector<std::vector<uint32_t>> in_log;
-    std::vector<uint32_t> place_in_log;  // for each record, its index in its partition's list above
+    std::vector<std::vector<uint32_t>> log_order;
+    std::vector<uint32_t> log_index;  // for each record, its index in its partition's `log_order`
     uint64_t bytes = 0;
     int64_t end() const { return decision.first + static_cast<int64_t>(records.size()); }
   };

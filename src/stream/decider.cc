@@ -25,7 +25,7 @@ void Decider::seek(StreamPlace place) {
   failure_ = {};
   next_states_beginning_ = log_ended_ = false;
   // Other ranks need to know the beginning before anything is read.
-  if (publisher_ && options_.from_now && decided_.base().begun) publisher_->begins(decided_.base().after);
+  if (publisher_ && options_.from_now && decided_.base().began_at_log_end) publisher_->begins(decided_.base().after);
   begin_next_decision();
 }
 
@@ -37,7 +37,7 @@ Decider::Beginning Decider::resolve_beginning() {
   // A run that resumes inside its first decision continues it, even if the log was empty when the
   // run began.
   if (!options_.from_now || base.number != 0 || (given_ && !guide_)) return Beginning::kKnown;
-  if (!base.begun && nowhere) return guide_ ? Beginning::kFromGuide : Beginning::kEndOfLog;
+  if (!base.began_at_log_end && nowhere) return guide_ ? Beginning::kFromGuide : Beginning::kEndOfLog;
   // Other ranks may not know the beginning that this rank has from its state.
   publish_beginning();
   return Beginning::kKnown;
@@ -127,13 +127,15 @@ bool Decider::decide_next() {
   return true;
 }
 
+// Takes the records of the next decision from the waiting ones. Nothing if it cannot be made now,
+// or has no records.
 Result<std::optional<WaitingRecords::Taken>> Decider::next_taken() {
-  using Nothing = std::optional<WaitingRecords::Taken>;
+  using MaybeTaken = std::optional<WaitingRecords::Taken>;
   // The guide had no answer when the last decision was made, and may have one by now.
   if (follows()) begin_next_decision();
   FOREBAY_RETURN_IF_ERROR(failure_);
-  if (given_) return given_->missing > 0 ? Nothing() : waiting_->take(*given_);
-  if (!may_decide()) return Nothing();
+  if (given_) return given_->missing > 0 ? MaybeTaken() : waiting_->take(*given_);
+  if (!may_decide()) return MaybeTaken();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   // A decision may have fewer records if no more will come, or if the trainer would have to wait.
@@ -142,12 +144,12 @@ Result<std::optional<WaitingRecords::Taken>> Decider::next_taken() {
       end_ = decided_.end();
       if (publisher_) publisher_->ended(*end_);
     }
-    if (all == 0 || !(log_ended_ || decided_.end() < decide_now_end_)) return Nothing();
+    if (all == 0 || !(log_ended_ || decided_.end() < decide_now_end_)) return MaybeTaken();
   }
   // Shares are in proportion to the waiting records, so that no partition lags (decision 51).
   FOREBAY_ASSIGN(WaitingRecords::Taken taken,
                  waiting_->take(share_of_decision(std::min(all, options_.decision_records), counts)));
-  return Nothing(std::move(taken));
+  return MaybeTaken(std::move(taken));
 }
 
 // Makes the next decision from the records that were taken.

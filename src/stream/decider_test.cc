@@ -587,7 +587,7 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   for (const char* const offset : {"8", "9"}) ASSERT_TRUE(leads.decider.add({0, offset, "key"}).ok());
   ASSERT_TRUE(leads.decider.request(2));
   EXPECT_EQ(leads.decider.place(1).decision->after, std::vector<std::string>{"7"});
-  EXPECT_TRUE(leads.decider.place(0).begun);
+  EXPECT_TRUE(leads.decider.place(0).began_at_log_end);
 
   const auto guide = std::make_shared<SaidLater>();
   follows.decider.set_guide(guide);

@@ -129,7 +129,7 @@ Json StreamState::to_json() const {
   }
   if (place.decision) json["decision"] = json_of(*place.decision);
   if (place.sampled) json["sampled"] = true;
-  if (place.begun) json["begun"] = true;
+  if (place.began_at_log_end) json["begun"] = true;
   return json;
 }
 
@@ -141,7 +141,7 @@ Result<StreamState> StreamState::from_json(const Json& json) {
   StreamPlace& place = state.place;
   place.number = json["number"].get<int64_t>();
   place.sampled = json.value("sampled", Json(false)) == Json(true);
-  place.begun = place.number == 0 && json.value("begun", Json(false)) == Json(true);
+  place.began_at_log_end = place.number == 0 && json.value("begun", Json(false)) == Json(true);
   for (const Json& one : json["partitions"]) {
     const bool good = one.is_array() && one.size() >= 2 && one.size() <= 3 && one[0].is_string() && is_offset(one[1]) &&
                       (one.size() < 3 || is_count(one[2]));

@@ -64,7 +64,7 @@ struct StreamPlace {
   bool sampled = false;
   /// The run began where the log ended, and `after` is that end even if it is empty. True only if
   /// `number` is 0.
-  bool begun = false;
+  bool began_at_log_end = false;
   /// The first number after the decisions that the place covers, including `decision`.
   int64_t decided() const { return decision ? decision->end() : number; }
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;

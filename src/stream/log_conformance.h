@@ -41,25 +41,26 @@ constexpr std::chrono::seconds kPatience{30};
 /// The first field of a record. Its bytes are fetched first if the log needs that.
 std::string text_of(const RecordLog& log, const LogRecord& record);
 
-/// Reads exactly `count` records with one reader of all partitions. Fails the test if they do not
-/// arrive.
-std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& wanted, size_t count);
+/// Reads exactly `count` records of these partitions, which may be some of the reader's. Fails the
+/// test if they do not arrive.
+std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& partitions, size_t count);
 
 /// Positions of the partitions 0, 1, … of the log: at the beginning, or after `after`.
 std::vector<LogPosition> positions_of(const RecordLog& log, const std::vector<std::string>& after = {});
 std::vector<size_t> partitions_of(const RecordLog& log);
 
 /// Reads from a log that gives nothing, and requests a stop from another thread once the read has
-/// begun. Fails unless the stop ends the read: it would go on for weeks.
+/// begun. Fails unless the stop ends the read: it would go on for weeks. `yields`: how often the
+/// other thread yields before it stops, so that the read is likely to wait by then.
 void expect_stop_ends_read(LogReader& reader, int yields = 10'000);
 
 class LogConformance : public testing::TestWithParam<LogDriver> {
  protected:
-  /// Skips the test if the driver has no server.
+  /// Makes the log under test. False if the driver has no server: the caller then skips the test.
   bool begin(size_t partitions = 1);
   std::unique_ptr<LogReader> reader(const std::vector<std::string>& after = {}) const;
 
-  std::unique_ptr<LogUnderTest> world_;
+  std::unique_ptr<LogUnderTest> log_under_test_;
   std::shared_ptr<const RecordLog> log_;
 };
 

@@ -37,8 +37,8 @@ LogReader::Limits limits_of(size_t records, milliseconds wait) {
   return limits;
 }
 
-void expect_nothing(LogReader& reader, const std::vector<size_t>& wanted) {
-  const auto records = reader.read(wanted, limits_of(10, milliseconds(50)), {});
+void expect_nothing(LogReader& reader, const std::vector<size_t>& partitions) {
+  const auto records = reader.read(partitions, limits_of(10, milliseconds(50)), {});
   ASSERT_TRUE(records.ok()) << records.status().to_string();
   EXPECT_TRUE(records->empty());
 }
@@ -71,11 +71,11 @@ std::vector<LogPosition> positions_of(const RecordLog& log, const std::vector<st
   return positions;
 }
 
-std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& wanted, size_t count) {
+std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& partitions, size_t count) {
   std::vector<LogRecord> all;
   const Clock::time_point end = Clock::now() + kPatience;
   while (all.size() < count && Clock::now() < end) {
-    auto records = reader.read(wanted, {}, {});
+    auto records = reader.read(partitions, {}, {});
     EXPECT_TRUE(records.ok()) << records.status().to_string();
     if (!records.ok()) return all;
     for (LogRecord& record : *records) all.push_back(std::move(record));
@@ -98,11 +98,11 @@ void expect_stop_ends_read(LogReader& reader, int yields) {
 }
 
 bool LogConformance::begin(size_t partitions) {
-  world_ = GetParam().make(std::min(partitions, GetParam().most_partitions));
-  if (world_) log_ = world_->log();
+  log_under_test_ = GetParam().make(std::min(partitions, GetParam().most_partitions));
+  if (log_under_test_) log_ = log_under_test_->log();
   const char* const required = std::getenv("FOREBAY_REQUIRE_SERVERS");
   const bool must_run = std::string_view(required == nullptr ? "" : required) == "1";
-  EXPECT_TRUE(world_ || !must_run) << "the server is not running";
+  EXPECT_TRUE(log_under_test_ || !must_run) << "the server is not running";
   return log_ != nullptr;
 }
 
@@ -116,7 +116,7 @@ TEST_P(LogConformance, GivesWhatWasWrittenInItsOrder) {
   if (!begin()) GTEST_SKIP();
   std::vector<std::string> texts = numbered("record", 200);
   texts.emplace_back("");
-  world_->append(0, texts);
+  log_under_test_->append(0, texts);
   const auto reading = reader();
   const std::vector<LogRecord> records = read_count(*reading, {0}, texts.size());
   ASSERT_EQ(records.size(), texts.size());
@@ -138,7 +138,7 @@ TEST_P(LogConformance, GivesWhatWasWrittenInItsOrder) {
 
 TEST_P(LogConformance, GoesOnBehindAnyOffset) {
   if (!begin()) GTEST_SKIP();
-  world_->append(0, numbered("record", 20));
+  log_under_test_->append(0, numbered("record", 20));
   const std::vector<LogRecord> all = read_count(*reader(), {0}, 20);
   ASSERT_EQ(all.size(), 20u);
   for (const size_t i : {0, 7, 18, 19}) {
@@ -163,13 +163,14 @@ TEST_P(LogConformance, AnEmptyOneGivesNothingAndHasNoEnd) {
 
 TEST_P(LogConformance, FromTheEndsOnlyNewRecordsCome) {
   if (!begin(3)) GTEST_SKIP();
-  for (const size_t partition : partitions_of(*log_)) world_->append(partition, numbered("old", partition + 1));
+  for (const size_t partition : partitions_of(*log_))
+    log_under_test_->append(partition, numbered("old", partition + 1));
   read_count(*reader(), partitions_of(*log_), log_->partitions().size() * (log_->partitions().size() + 1) / 2);
   const auto ends = log_->ends({});
   ASSERT_TRUE(ends.ok()) << ends.status().to_string();
   const auto reading = reader(*ends);
   expect_nothing(*reading, partitions_of(*log_));
-  for (const size_t partition : partitions_of(*log_)) world_->append(partition, {"new"});
+  for (const size_t partition : partitions_of(*log_)) log_under_test_->append(partition, {"new"});
   for (const LogRecord& record : read_count(*reading, partitions_of(*log_), log_->partitions().size()))
     EXPECT_EQ(text_of(*log_, record), "new");
 }
@@ -179,7 +180,7 @@ TEST_P(LogConformance, WhatIsWrittenWhileItWaitsComes) {
   const auto reading = reader();
   for (int i = 0; i < 3; ++i) {
     expect_nothing(*reading, {0});
-    std::jthread writer([&] { world_->append(0, {fmt::format("late {}", i)}); });
+    std::jthread writer([&] { log_under_test_->append(0, {fmt::format("late {}", i)}); });
     const std::vector<LogRecord> records = read_count(*reading, {0}, 1);
     ASSERT_EQ(records.size(), 1u);
     EXPECT_EQ(text_of(*log_, records[0]), fmt::format("late {}", i));
@@ -189,7 +190,7 @@ TEST_P(LogConformance, WhatIsWrittenWhileItWaitsComes) {
 TEST_P(LogConformance, GivesOnlyWhatIsWantedAndForgetsNothingOfTheRest) {
   if (!begin(3)) GTEST_SKIP();
   if (log_->partitions().size() < 3) return;
-  for (const size_t partition : partitions_of(*log_)) world_->append(partition, numbered("record", 30));
+  for (const size_t partition : partitions_of(*log_)) log_under_test_->append(partition, numbered("record", 30));
   const auto reading = reader();
   for (const LogRecord& record : read_count(*reading, {1}, 30)) EXPECT_EQ(record.partition, 1u);
   expect_nothing(*reading, {1});
@@ -203,7 +204,7 @@ TEST_P(LogConformance, GivesOnlyWhatIsWantedAndForgetsNothingOfTheRest) {
 
 TEST_P(LogConformance, GivesNoMoreAtOnceThanIsAskedFor) {
   if (!begin(2)) GTEST_SKIP();
-  for (const size_t partition : partitions_of(*log_)) world_->append(partition, numbered("record", 50));
+  for (const size_t partition : partitions_of(*log_)) log_under_test_->append(partition, numbered("record", 50));
   const auto reading = reader();
   std::vector<size_t> taken(log_->partitions().size());
   const Clock::time_point end = Clock::now() + kPatience;
@@ -239,10 +240,10 @@ TEST_P(LogConformance, TextThatIsNoOffsetIsRefused) {
 
 TEST_P(LogConformance, ReadersDoNotDisturbEachOther) {
   if (!begin()) GTEST_SKIP();
-  world_->append(0, numbered("record", 40));
+  log_under_test_->append(0, numbered("record", 40));
   const auto first = reader(), second = reader();
   EXPECT_EQ(read_count(*first, {0}, 40).size(), 40u);
-  world_->append(0, {"another"});
+  log_under_test_->append(0, {"another"});
   EXPECT_EQ(read_count(*second, {0}, 41).size(), 41u);
   EXPECT_EQ(read_count(*first, {0}, 1).size(), 1u);
 }
@@ -255,7 +256,8 @@ TEST_P(LogConformance, ManyRecordsAreThoseThatWereWritten) {
       std::vector<std::vector<std::string>> payloads(partitions);
       for (const size_t end = std::min(count, i + 1000); i < end; ++i)
         payloads[i % partitions].push_back(long_payload(i));
-      for (size_t partition = 0; partition < partitions; ++partition) world_->append(partition, payloads[partition]);
+      for (size_t partition = 0; partition < partitions; ++partition)
+        log_under_test_->append(partition, payloads[partition]);
     }
   });
   const auto reading = reader();

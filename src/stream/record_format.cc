@@ -34,20 +34,20 @@ Result<PayloadForm> form_named(std::string_view word) {
   return invalid_argument(fmt::format("format='{}' is none; there are bytes, text, json and fields", word));
 }
 
-/// Parses the declaration of fields. `twice` becomes a name that it has more than once, of which
-/// the parser silently takes the last value.
-Json parse_fields(std::string_view fields, std::optional<std::string>& twice) {
+/// Parses the declaration of fields. `duplicate` becomes a name that it has more than once, of
+/// which the parser silently takes the last value.
+Json parse_fields(std::string_view fields, std::optional<std::string>& duplicate) {
   std::set<std::string> names;
   const auto note_name = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth != 1 || event != Json::parse_event_t::key) return true;
     const auto& name = parsed.get_ref<const std::string&>();
-    if (!names.insert(name).second) twice = name;
+    if (!names.insert(name).second) duplicate = name;
     return true;
   };
   return Json::parse(fields, note_name, false);
 }
 
-Status no_type(const std::string& name, const Json& given, size_t length) {
+Status unknown_type_error(const std::string& name, const Json& given, size_t length) {
   constexpr size_t kMostShown = 1000;  // dump() recurses as deep as the text is nested
   const std::string text = length > kMostShown ? given.type_name() : given.dump(-1, ' ', true);
   return invalid_argument(fmt::format(
@@ -96,6 +96,9 @@ bool read_type(const Json& given, Field& field) {
   return true;
 }
 
+/// Whether the type is "json": any value of JSON, as its text.
+bool is_any_json(const Json& type) { return type == Json("json"); }
+
 bool is_floating(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBfloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
@@ -112,7 +115,6 @@ JsonType json_type_of(const Field& field) {
 
 /// InvalidArgument if the form does not allow such a field.
 Status check_form(PayloadForm form, const Field& field, const Json& given) {
-  const bool any_json = given.is_string() && given.get_ref<const std::string&>() == "json";
   if (form == PayloadForm::kJson) {
     if (field.kind == FieldKind::kBytes)
       return invalid_argument(
@@ -120,7 +122,7 @@ Status check_form(PayloadForm form, const Field& field, const Json& given) {
     if (field.shape.rank() > 1 && field.shape[0] == Shape::kUnknown)
       return invalid_argument(
           fmt::format("fields: '{}' has an unknown dimension beside others; in JSON only [-1] alone", field.name));
-  } else if (any_json) {
+  } else if (is_any_json(given)) {
     return invalid_argument(fmt::format(
         "fields: '{}' is \"json\", which format='json' has; declare it as \"text\" or \"bytes\"", field.name));
   }
@@ -158,7 +160,7 @@ Status without_arguments(const Status& status) {
   return Status(status.code(), text.substr(0, std::min(text.find("; null="), text.find("; nan="))));
 }
 
-Field keyed_field(std::string_view name, FieldKind kind) {
+Field named_field(std::string_view name, FieldKind kind) {
   Field field;
   field.name = name;
   field.kind = kind;
@@ -184,26 +186,25 @@ Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fi
     return invalid_argument(fmt::format(
         "fields= goes with format='json' or 'fields'; format='{}' gives the fields {} and key", form, form));
   format.schema_.push_back(
-      keyed_field(form, format.form_ == PayloadForm::kBytes ? FieldKind::kBytes : FieldKind::kText));
-  format.schema_.push_back(keyed_field("key", FieldKind::kText));
+      named_field(form, format.form_ == PayloadForm::kBytes ? FieldKind::kBytes : FieldKind::kText));
+  format.schema_.push_back(named_field("key", FieldKind::kText));
   return format;
 }
 
 Status RecordFormat::declare(std::string_view fields) {
   // Names are in the order of the schema. Text that is not UTF-8 is no JSON to the parser, so
   // dump() below does not throw.
-  std::optional<std::string> twice;
-  const Json given = parse_fields(fields, twice);
+  std::optional<std::string> duplicate;
+  const Json given = parse_fields(fields, duplicate);
   if (!given.is_object() || given.empty() || given.size() > kMostFields)
     return invalid_argument("fields: no JSON object of names and types");
-  if (twice) return invalid_argument(fmt::format("fields: '{}' is there twice", *twice));
+  if (duplicate) return invalid_argument(fmt::format("fields: '{}' is there twice", *duplicate));
   for (const auto& [name, type] : given.items()) {
-    Field field = keyed_field(name, FieldKind::kTensor);
-    if (!read_type(type, field)) return no_type(name, type, fields.size());
+    Field field = named_field(name, FieldKind::kTensor);
+    if (!read_type(type, field)) return unknown_type_error(name, type, fields.size());
     if (name.empty()) return invalid_argument("fields: a name is empty");
     FOREBAY_RETURN_IF_ERROR(check_form(form_, field, type));
-    const bool any = type.is_string() && type.get_ref<const std::string&>() == "json";
-    const JsonType text = any ? JsonType::kJson : JsonType::kText;
+    const JsonType text = is_any_json(type) ? JsonType::kJson : JsonType::kText;
     json_fields_.push_back({name, field.kind == FieldKind::kTensor ? json_type_of(field) : text, {}});
     schema_.push_back(std::move(field));
   }

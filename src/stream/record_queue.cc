@@ -22,11 +22,12 @@ namespace {
 constexpr uint64_t kSegmentBytes = uint64_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
-Status not_spilled(const std::string& folder) {
+// `error`: the errno of the call that failed.
+Status not_spilled(const std::string& folder, int error) {
   return unavailable(fmt::format(
       "records cannot be spilled to disk in {}: {}; give .buffer(\"spill\", dir=) another folder, or let it "
       "use less of this one with disk=",
-      folder, std::strerror(errno)));
+      folder, std::strerror(error)));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_
   // Some file systems have no files without a name, and some folders are read-only. That is better
   // reported before training than during it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (probe < 0) return not_spilled(folder);
+  if (probe < 0) return not_spilled(folder, errno);
   ::close(probe);
   auto space = std::make_shared<SpillSpace>();
   space->folder_ = std::move(folder);
@@ -61,9 +62,9 @@ SpillFile::~SpillFile() {
   }
 }
 
-// The result of a write that has just failed, by errno. A full disk may have space again later.
-Result<SpillFile::Pushed> SpillFile::failed_write() {
-  if (errno != ENOSPC && errno != EDQUOT) return not_spilled(space_->folder_);
+// The result of a write that failed with that errno. A full disk may have space again later.
+Result<SpillFile::Pushed> SpillFile::failed_write(int error) {
+  if (error != ENOSPC && error != EDQUOT) return not_spilled(space_->folder_, error);
   space_->found_full();
   return Pushed::kDiskFull;
 }
@@ -71,7 +72,7 @@ Result<SpillFile::Pushed> SpillFile::failed_write() {
 Result<SpillFile::Pushed> SpillFile::begin_segment() {
   Segment segment;
   segment.file = ::open(space_->folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (segment.file < 0) return failed_write();
+  if (segment.file < 0) return failed_write(errno);
   segments_.push_back(segment);
   return Pushed::kYes;
 }
@@ -85,7 +86,7 @@ Result<SpillFile::Pushed> SpillFile::push(const LogRecord& record) {
   // of this one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
-  if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return failed_write();
+  if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return failed_write(errno);
   segment.written += bytes.size();
   space_->used_ += bytes.size();
   ++records_;
@@ -144,20 +145,20 @@ RecordQueue::RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition)
     : spilled_(space ? std::make_unique<SpillFile>(std::move(space), partition) : nullptr) {}
 
 Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
-  // A record must not overtake those on disk.
-  const bool behind = spilled() > 0 || late() > 0;
-  if (spilled_ && (spill || behind)) {
-    SpillFile::Pushed pushed = SpillFile::Pushed::kDiskFull;
-    if (late() == 0) {
-      FOREBAY_ASSIGN(pushed, spilled_->push(record));
-    }
-    if (pushed == SpillFile::Pushed::kYes) return {};
+  const bool is_behind_others = spilled() > 0 || unspilled() > 0;
+  if (!spilled_ || (!spill && !is_behind_others)) {
     bytes_ += record.bytes();
-    late_.push_back(std::move(record));
+    memory_.emplace_back(std::move(record), number);
     return {};
   }
+  // A record must not overtake others, so the disk is not tried while unspilled records wait for
+  // it.
+  if (unspilled() == 0) {
+    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(record));
+    if (pushed == SpillFile::Pushed::kYes) return {};
+  }
   bytes_ += record.bytes();
-  memory_.emplace_back(std::move(record), number);
+  unspilled_.push_back(std::move(record));
   return {};
 }
 
@@ -165,8 +166,8 @@ Result<LogRecord> RecordQueue::pop() {
   if (memory_.empty() && spilled() > 0) return spilled_->pop();
   LogRecord record;
   if (memory_.empty()) {
-    record = std::move(late_.front());
-    late_.pop_front();
+    record = std::move(unspilled_.front());
+    unspilled_.pop_front();
   } else {
     record = std::move(memory_.front().first);
     memory_.pop_front();
@@ -175,12 +176,12 @@ Result<LogRecord> RecordQueue::pop() {
   return record;
 }
 
-Status RecordQueue::spill_late() {
-  while (late() > 0) {
-    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(late_.front()));
+Status RecordQueue::spill_remaining() {
+  while (unspilled() > 0) {
+    FOREBAY_ASSIGN(const SpillFile::Pushed pushed, spilled_->push(unspilled_.front()));
     if (pushed == SpillFile::Pushed::kDiskFull) break;
-    bytes_ -= late_.front().bytes();
-    late_.pop_front();
+    bytes_ -= unspilled_.front().bytes();
+    unspilled_.pop_front();
   }
   return {};
 }

@@ -68,7 +68,7 @@ class SpillFile {
     int file = -1;
     uint64_t written = 0, read = 0;
   };
-  Result<Pushed> failed_write();
+  Result<Pushed> failed_write(int error);
   Result<Pushed> begin_segment();
   Status load();
 
@@ -81,24 +81,24 @@ class SpillFile {
 };
 
 /// The waiting records of one partition, first in, first out: the oldest in memory, then those on
-/// disk, then late ones. Late records arrived when the disk was full and wait in memory. Used by
+/// disk, then unspilled ones, which arrived when the disk was full and wait in memory. Used by
 /// one thread at a time.
 class RecordQueue {
  public:
   RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition);
 
   bool empty() const { return size() == 0; }
-  size_t size() const { return memory_.size() + spilled() + late_.size(); }
-  /// The number of late records.
-  size_t late() const { return late_.size(); }
+  size_t size() const { return memory_.size() + spilled() + unspilled_.size(); }
+  /// The number of unspilled records.
+  size_t unspilled() const { return unspilled_.size(); }
   /// Bytes in memory.
   uint64_t bytes() const { return bytes_; }
   /// Appends a record. `spill`: puts it on disk, if there is one. Without `spill` it goes to
-  /// memory, unless earlier records are on disk or late.
+  /// memory, unless earlier records are on disk or unspilled.
   Status push(LogRecord record, uint64_t number, bool spill);
   Result<LogRecord> pop();
-  /// Moves late records to the disk, as far as it has space.
-  Status spill_late();
+  /// Moves unspilled records to the disk, as far as it has space.
+  Status spill_remaining();
   /// The number of the first record. Only for a queue without a disk, and not empty.
   uint64_t first_number() const { return memory_.front().second; }
 
@@ -107,7 +107,7 @@ class RecordQueue {
 
   std::deque<std::pair<LogRecord, uint64_t>> memory_;
   std::unique_ptr<SpillFile> spilled_;
-  std::deque<LogRecord> late_;
+  std::deque<LogRecord> unspilled_;
   uint64_t bytes_ = 0;
 };
 

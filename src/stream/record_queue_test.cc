@@ -99,30 +99,30 @@ TEST_F(RecordQueueTest, records_alternate_with_reads_across_the_files_of_a_disk)
   EXPECT_EQ(queue.pop()->offset, "100");
 }
 
-TEST_F(RecordQueueTest, records_that_a_full_disk_does_not_take_are_late_and_go_there_later) {
+TEST_F(RecordQueueTest, records_that_a_full_disk_does_not_take_go_there_later) {
   const auto disk = space();
   RecordQueue queue(disk, 0);
   push(queue, 0, 2, true);
   error_ = ENOSPC;
   push(queue, 2, 5, true);
-  EXPECT_EQ(queue.late(), 3u);
+  EXPECT_EQ(queue.unspilled(), 3u);
   EXPECT_EQ(queue.bytes(), 3 * record_of(0).bytes());
   EXPECT_EQ(warnings_.size(), 1u) << "the disk is said to be full once";
   EXPECT_FALSE(disk->may_try()) << "not at once";
   clock_.advance(250ms);
   EXPECT_TRUE(disk->may_try());
-  EXPECT_TRUE(queue.spill_late().ok());
-  EXPECT_EQ(queue.late(), 3u) << "it is still full";
+  EXPECT_TRUE(queue.spill_remaining().ok());
+  EXPECT_EQ(queue.unspilled(), 3u) << "it is still full";
   error_ = 0;
   push(queue, 5, 6, true);
-  EXPECT_EQ(queue.late(), 4u) << "a record must not overtake late ones";
-  EXPECT_TRUE(queue.spill_late().ok());
-  EXPECT_EQ(queue.late(), 0u);
+  EXPECT_EQ(queue.unspilled(), 4u) << "a record must not overtake unspilled ones";
+  EXPECT_TRUE(queue.spill_remaining().ok());
+  EXPECT_EQ(queue.unspilled(), 0u);
   EXPECT_EQ(queue.bytes(), 0u);
   expect_pops(queue, 0, 6);
 }
 
-TEST_F(RecordQueueTest, late_records_come_from_memory_if_the_disk_stays_full) {
+TEST_F(RecordQueueTest, unspilled_records_come_from_memory_if_the_disk_stays_full) {
   RecordQueue queue(space(), 0);
   push(queue, 0, 2, true);
   error_ = EDQUOT;

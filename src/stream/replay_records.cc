@@ -20,9 +20,9 @@ namespace {
 // waits for its server.
 constexpr size_t kParallelReads = 16;
 
-// Own records are retained after release() for ranks that are some steps late, up to 1 / kLateShare
-// of the bytes of those in the buffer.
-constexpr uint64_t kLateShare = 8;
+// Own records are retained after release() for ranks that are some steps late, up to
+// 1 / kLateDivisor of the bytes of those in the buffer.
+constexpr uint64_t kLateDivisor = 8;
 
 }  // namespace
 
@@ -118,7 +118,7 @@ void ReplayRecords::release(std::span<const int64_t> numbers) {
   update_bytes();
 }
 
-void ReplayRecords::trim_late() { late_.trim(share().ranks > 1 ? own_bytes_ / kLateShare : 0); }
+void ReplayRecords::trim_late() { late_.trim(share().ranks > 1 ? own_bytes_ / kLateDivisor : 0); }
 
 void ReplayRecords::update_bytes() { bytes_->set(own_bytes_ + pinned_bytes_ + late_.bytes()); }
 
@@ -185,7 +185,7 @@ Status ReplayRecords::receive(int64_t number, const Buffer& bytes) {
   if (found == pinned_.end()) return {};
   FOREBAY_ASSIGN(const LogRecord record, parse_record(bytes, found->second.place.partition));
   if (record.offset != found->second.place.offset)
-    return Status(Code::kCorrupt, fmt::format("another record than {} of {} was lent", number, log_->name()));
+    return Status(Code::kCorrupt, fmt::format("another record than {} of {} was sent", number, log_->name()));
   set_pinned(number, std::make_shared<const LogRecord>(record.deep_copy()));
   return {};
 }
@@ -212,8 +212,9 @@ Status ReplayRecords::read_from_log(int64_t number, const std::stop_token& stop)
 
 bool ReplayRecords::replace(int64_t number) {
   const Lock lock(mutex_);
-  // The trimmed record may have been of a run that is over: the pinned one is still to come.
   const auto found = pinned_.find(number);
+  // The trimmed record may have been of a run that is over. The record that is pinned now needs no
+  // replacement, and arrives in another way, so there is nothing to do.
   if (found == pinned_.end() || !found->second.trimmed) return true;
   std::vector<RecordPtr> own;
   for (const auto& [_, retained] : records_)
@@ -244,7 +245,10 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
   {
     const Lock lock(mutex_);
     const auto found = records_.find(number);
-    if (found != records_.end()) record = found->second.record, slot = found->second.slot;
+    if (found != records_.end()) {
+      record = found->second.record;
+      slot = found->second.slot;
+    }
     if (!record && !slot) record = late_.find(number);
   }
   // Made into bytes without the lock: payloads may be large, and steps need the lock to look for

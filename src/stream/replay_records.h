@@ -109,8 +109,8 @@ class ReplayRecords final : public AwaitedRecords {
   /// Whether this rank owns the record and a later retain() may add it.
   bool may_still_add(int64_t number) const;
 
-  /// bytes(): in memory here; disk_bytes(): on disk.
-  std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
+  /// Bytes of records in the memory of this rank, and on its disk.
+  std::shared_ptr<ReclaimableMemory> memory() const { return bytes_; }
   uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
 
  private:

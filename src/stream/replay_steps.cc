@@ -14,6 +14,12 @@ constexpr int64_t kReplayedPositions = int64_t{1} << 54;
 // Occurrences of replayed samples. They differ from those in an order, and from replacements.
 constexpr int32_t kReplayedOccurrences = 1 << 20;
 
+// The occurrence of all replayed samples of the step at that place. It differs from step to step,
+// so that a sample is augmented anew each time.
+int32_t replayed_occurrence(const Cursor& at) {
+  return kReplayedOccurrences + static_cast<int32_t>(at.step % kReplayedOccurrences);
+}
+
 std::vector<int64_t> ids_of(std::span<const ReplaySample> samples) {
   std::vector<int64_t> ids;
   for (const ReplaySample& one : samples) ids.push_back(one.id);
@@ -106,35 +112,44 @@ std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   // The run has moved to another place. This step must not be drawn from the buffer of that place,
   // nor be offered to it.
   if (paused_ || resumes != resumes_) return std::nullopt;
-  // The step is planned already. It waits for replayed samples or is requested again, and must not
-  // draw and offer twice.
-  for (const Planned& pending : pending_) {
-    if (pending.plan.at == plan->at) return plan_if_available(pending, at);
-  }
-  if (!failure_.ok()) return std::nullopt;
-  Result<std::vector<Rehearsal::Sample>> fresh = samples_->new_samples(*plan);
+  const Planned* step = find_planned(plan->at);
+  if (step == nullptr) step = plan_new_step(*std::move(plan));
+  return step != nullptr ? plan_if_available(*step, at) : std::nullopt;
+}
+
+// Returns the step at that place if it is planned already; null otherwise. Such a step waits for
+// replayed samples or is requested again, and must not draw and offer twice.
+const ReplaySteps::Planned* ReplaySteps::find_planned(const Cursor& at) const {
+  const auto step = std::ranges::find_if(pending_, [&](const Planned& one) { return one.plan.at == at; });
+  return step == pending_.end() ? nullptr : &*step;
+}
+
+// Adds replayed samples to the next step, and offers its new samples to the buffer. Returns null
+// after a failure. Otherwise the step is the last of `pending_`.
+const ReplaySteps::Planned* ReplaySteps::plan_new_step(StepPlan plan) {
+  if (!failure_.ok()) return nullptr;
+  Result<std::vector<Rehearsal::Sample>> fresh = samples_->new_samples(plan);
   if (!fresh.ok()) {
     failure_ = fresh.status();
-    return std::nullopt;
+    return nullptr;
   }
   // Draws before the new samples are offered: replayed samples come from the steps before.
-  add_replayed(*plan);
-  if (!plan->vacant.empty() && planned_buffer_.size() == 0) {
+  add_replayed(plan);
+  if (!plan.missing_rows.empty() && planned_buffer_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
                       "old samples stood in for records that had not come, and this run does not have them: give "
                       "rehearsal= with what was kept where the journal begins");
-    return std::nullopt;
+    return nullptr;
   }
-  const Rehearsal::Changes changes = planned_buffer_.offer({plan->at.epoch, plan->at.step}, *fresh);
-  std::vector<int64_t> replayed = ids_of(plan->replayed);
-  for (const VacantRow& one : plan->vacant) replayed.push_back(one.sample.id);
+  const Rehearsal::Changes changes = planned_buffer_.offer({plan.at.epoch, plan.at.step}, *fresh);
+  std::vector<int64_t> replayed = ids_of(plan.replayed);
+  for (const MissingRow& one : plan.missing_rows) replayed.push_back(one.sample.id);
   // Requests them now, and not when the step is due, so that the trainer does not wait for another
   // rank.
   samples_->start_fetch(replayed);
-  failure_ = samples_->retain(*plan, ids_of(changes.entered));
+  failure_ = samples_->retain(plan, ids_of(changes.entered));
   if (results_) results_->retain(changes.entered);
-  pending_.push_back({std::move(*plan), std::move(*fresh), std::move(replayed)});
-  return plan_if_available(pending_.back(), at);
+  return &pending_.emplace_back(Planned{std::move(plan), *std::move(fresh), std::move(replayed)});
 }
 
 // Returns the plan of a step that was requested at `at`, if its replayed samples are available.
@@ -153,9 +168,8 @@ std::optional<StepPlan> ReplaySteps::plan_if_available(const Planned& step, cons
 
 bool ReplaySteps::is_held_up(const Cursor& at) {
   if (!held_up_ || !(held_up_->request == at)) return false;
-  const Cursor plan = held_up_->plan;
-  const auto step = std::ranges::find_if(pending_, [&](const Planned& one) { return one.plan.at == plan; });
-  return step != pending_.end() && !plan_if_available(*step, at);
+  const Planned* const step = find_planned(held_up_->plan);
+  return step != nullptr && !plan_if_available(*step, at);
 }
 
 bool ReplaySteps::request_step(const Cursor& at) {
@@ -184,14 +198,15 @@ bool ReplaySteps::decide_now(const Cursor& at) {
 // The first draws are the replayed samples that each step has. The others replace missing records
 // of this step.
 void ReplaySteps::add_replayed(StepPlan& plan) const {
-  std::vector<ReplaySample> drawn = planned_buffer_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
+  std::vector<ReplaySample> drawn = planned_buffer_.draw({plan.at.epoch, plan.at.step}, plan.missing_rows_of_all);
   if (drawn.empty()) return;
   const std::span<const ReplaySample> all(drawn);
-  fill_vacant(plan, all.subspan(static_cast<size_t>(planned_buffer_.options().draws)));
+  fill_missing(plan, all.subspan(static_cast<size_t>(planned_buffer_.options().draws)));
   drawn.resize(static_cast<size_t>(planned_buffer_.options().draws));
   // Replayed rows come before the padding, which repeats rows and stays last.
-  const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
-  plan.replayed_at = static_cast<size_t>(filled - plan.rows.begin());
+  const auto first_padding =
+      std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
+  plan.replayed_at = static_cast<size_t>(first_padding - plan.rows.begin());
   // Samples are drawn for all ranks at once, so that no two ranks have the same, and the draws do
   // not depend on the number of ranks.
   const auto first = static_cast<size_t>(rank_ * replayed_);
@@ -200,17 +215,17 @@ void ReplaySteps::add_replayed(StepPlan& plan) const {
     plan.replayed.push_back(drawn[i]);
     const int64_t position =
         kReplayedPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
-    rows.push_back({position, kReplayedOccurrences + static_cast<int32_t>(plan.at.step % kReplayedOccurrences), false});
+    rows.push_back({position, replayed_occurrence(plan.at), false});
   }
-  plan.rows.insert(filled, rows.begin(), rows.end());
+  plan.rows.insert(first_padding, rows.begin(), rows.end());
   // The row numbers so far do not count the replayed rows.
-  for (VacantRow& one : plan.vacant) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
+  for (MissingRow& one : plan.missing_rows) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
 }
 
-void ReplaySteps::fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const {
-  for (VacantRow& one : plan.vacant) {
+void ReplaySteps::fill_missing(StepPlan& plan, std::span<const ReplaySample> drawn) const {
+  for (MissingRow& one : plan.missing_rows) {
     one.sample = drawn[static_cast<size_t>(one.number)];
-    plan.rows[one.row].occurrence = kReplayedOccurrences + static_cast<int32_t>(plan.at.step % kReplayedOccurrences);
+    plan.rows[one.row].occurrence = replayed_occurrence(plan.at);
   }
 }
 

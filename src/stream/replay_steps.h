@@ -114,10 +114,12 @@ class ReplaySteps final : public StepSource {
   };
   void resume_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
   void release_all_but(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
+  const Planned* find_planned(const Cursor& at) const FOREBAY_REQUIRES(mutex_);
+  const Planned* plan_new_step(StepPlan plan) FOREBAY_REQUIRES(mutex_);
   std::optional<StepPlan> plan_if_available(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
   bool is_held_up(const Cursor& at) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
-  void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
+  void fill_missing(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 
   const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;

@@ -237,9 +237,9 @@ TEST(ReplaySteps, samples_take_the_place_of_records_that_did_not_come_in_time) {
   ASSERT_TRUE(log->wait_idle(1));
   ASSERT_TRUE(steps.decide_now(first.after));
   const StepPlan second = *steps.step(first.after);
-  ASSERT_EQ(second.vacant.size(), 3u);
+  ASSERT_EQ(second.missing_rows.size(), 3u);
   std::set<int64_t> ids;
-  for (const VacantRow& one : second.vacant) {
+  for (const MissingRow& one : second.missing_rows) {
     EXPECT_LT(one.sample.id, 4);
     EXPECT_TRUE(ids.insert(one.sample.id).second) << "each of another one";
     EXPECT_TRUE(second.is_replayed(static_cast<int64_t>(one.row)));

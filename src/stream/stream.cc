@@ -47,7 +47,7 @@ bool Stream::await_beginning(std::chrono::milliseconds patience, const std::stop
   Lock lock(mutex_);
   readers_wakeup_.wait_for(lock, stop, patience,
                            [&]() FOREBAY_REQUIRES(mutex_) { return stopped_ || decider_.poll_beginning(); });
-  return decider_.decided().base().begun;
+  return decider_.decided().base().began_at_log_end;
 }
 
 // A run of StreamOptions::from_now begins at the end of the log, or where its guide says.

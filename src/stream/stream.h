@@ -107,7 +107,8 @@ class Stream : private RecordSink {
   /// Completes a remote record. A record that is delivered by now, or that was read for a run that
   /// is over, is ignored.
   void fill(int64_t number, LogRecord whole);
-  /// Ends the stream with that error.
+  /// Ends the stream with that error. Its readers call it, as a RecordSink, and so do the run's
+  /// owner and other ranks' liveness checks.
   void fail(Status status) override;
   /// Reports that the records below that number are delivered. The stream releases them.
   void delivered(int64_t number);
@@ -133,6 +134,7 @@ class Stream : private RecordSink {
   // The lock leaves with the result, which the analysis cannot follow.
   Locked locked() const FOREBAY_NO_THREAD_SAFETY_ANALYSIS { return {Lock(mutex_), decider_}; }
 
+  // The rest of RecordSink, which only `reading_` may call.
   Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) override;
   Demand wait_for_demand(std::span<const size_t> partitions, const std::stop_token& stop) override;
   Status add_records(std::vector<LogRecord> records) override;

@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kStepsRequestedAhead = 8;  // how many steps ahead rows are requested
+constexpr int64_t kStepsFetchedAhead = 8;  // how many steps ahead records of other ranks are fetched
 }  // namespace
 
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
@@ -18,7 +18,7 @@ StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamIti
 void StreamItinerary::set_anchor(const Cursor& at, int64_t number) {
   const Lock lock(mutex_);
   anchor_ = at;
-  anchored_ = rows_requested_end_ = number;
+  anchor_number_ = fetch_end_ = number;
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
@@ -32,11 +32,11 @@ int64_t StreamItinerary::number_at(const Cursor& requested) const {
   const Lock lock(mutex_);
   const Cursor anchor = normalized(anchor_);
   // Positions count samples, and the samples of all ranks in a step are consecutive records.
-  if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
+  if (at.epoch == anchor.epoch) return anchor_number_ + at.position - anchor.position;
   // Only an epoch with an end is followed by another.
   const int64_t steps = options_.steps_per_epoch.value_or(0);
   const int64_t between = steps - anchor.step + (at.epoch - anchor.epoch - 1) * steps;
-  return anchored_ + between * global_batch_ + at.position;
+  return anchor_number_ + between * global_batch_ + at.position;
 }
 
 int64_t StreamItinerary::size_at(int64_t number) const {
@@ -55,7 +55,7 @@ bool StreamItinerary::request_step(const Cursor& at) {
   const int64_t first = number_at(at);
   if (!stream_->request(first + global_batch_)) return false;
   if (!records_) return true;
-  fetch_rows_ahead(first);
+  fetch_ahead(first);
   return records_->all_available(own_numbers(first));
 }
 
@@ -70,16 +70,16 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
   return numbers;
 }
 
-// Requests the rows of the next decided steps, too, so that these need no request each.
-void StreamItinerary::fetch_rows_ahead(int64_t first) {
-  const int64_t until = std::min(stream_->decided(), first + kStepsRequestedAhead * global_batch_);
+// Fetches this rank's records of the next decided steps, too, so that these need no request each.
+void StreamItinerary::fetch_ahead(int64_t first) {
+  const int64_t until = std::min(stream_->decided(), first + kStepsFetchedAhead * global_batch_);
   std::vector<int64_t> numbers;
   {
     const Lock lock(mutex_);
     // Only whole steps: the rest of a step may be in a decision that is not made yet.
-    for (rows_requested_end_ = std::max(rows_requested_end_, first);
-         rows_requested_end_ + size_at(rows_requested_end_) <= until; rows_requested_end_ += global_batch_) {
-      const std::vector<int64_t> own = own_numbers(rows_requested_end_);
+    for (fetch_end_ = std::max(fetch_end_, first); fetch_end_ + size_at(fetch_end_) <= until;
+         fetch_end_ += global_batch_) {
+      const std::vector<int64_t> own = own_numbers(fetch_end_);
       if (own.empty()) break;
       numbers.insert(numbers.end(), own.begin(), own.end());
     }
@@ -94,8 +94,8 @@ Status StreamItinerary::failure() const {
 }
 
 std::string StreamItinerary::awaited() const {
-  const std::string rows = records_ ? records_->awaited() : "";
-  return rows.empty() ? stream_->awaited() : rows;
+  const std::string remote = records_ ? records_->awaited() : "";
+  return remote.empty() ? stream_->awaited() : remote;
 }
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
@@ -110,20 +110,20 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
   const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
   for (Row& row : plan.rows) row.position += plan.at.position;
-  note_vacant(plan, size);
+  find_missing_rows(plan, size);
   return plan;
 }
 
-void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
+void StreamItinerary::find_missing_rows(StepPlan& plan, int64_t size) const {
   const int64_t from = number_at(plan.at);
   const std::vector<int64_t> missing = stream_->missing(from, from + size);
-  plan.vacant_of_all = static_cast<int64_t>(missing.size());
+  plan.missing_rows_of_all = static_cast<int64_t>(missing.size());
   if (missing.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
     const int64_t number = from + plan.rows[row].position - plan.at.position;
     // The index among the missing rows of all ranks: each draw replaces the row of its index.
     const auto found = std::lower_bound(missing.begin(), missing.end(), number);
-    if (found != missing.end() && *found == number) plan.vacant.push_back({row, found - missing.begin()});
+    if (found != missing.end() && *found == number) plan.missing_rows.push_back({row, found - missing.begin()});
   }
 }
 

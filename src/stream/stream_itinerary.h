@@ -61,18 +61,18 @@ class StreamItinerary final : public StepSource {
   int64_t size_at(int64_t number) const;
 
  private:
-  void note_vacant(StepPlan& plan, int64_t size) const;
+  void find_missing_rows(StepPlan& plan, int64_t size) const;
   std::vector<int64_t> own_numbers(int64_t first) const;
-  void fetch_rows_ahead(int64_t first);
+  void fetch_ahead(int64_t first);
 
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
   const int64_t global_batch_;
   mutable Mutex mutex_;
-  Cursor anchor_ FOREBAY_GUARDED_BY(mutex_);
-  int64_t anchored_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<StepRecords> records_;                       // null: this rank reads all records itself
-  int64_t rows_requested_end_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
+  Cursor anchor_ FOREBAY_GUARDED_BY(mutex_);              // see set_anchor()
+  int64_t anchor_number_ FOREBAY_GUARDED_BY(mutex_) = 0;  // the stream's record at `anchor_`
+  std::shared_ptr<StepRecords> records_;                  // null: this rank reads all records itself
+  int64_t fetch_end_ FOREBAY_GUARDED_BY(mutex_) = 0;      // records of steps that begin below it were requested
 };
 
 }  // namespace forebay

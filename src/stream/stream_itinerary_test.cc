@@ -135,8 +135,8 @@ TEST_F(StreamItineraryTest, a_step_that_cannot_wait_has_vacant_rows_for_the_reco
     ASSERT_TRUE(itinerary.decide_now({}));
     const auto plan = itinerary.step({});
     ASSERT_TRUE(plan);
-    EXPECT_EQ(plan->vacant_of_all, 3);
-    for (const VacantRow& one : plan->vacant) {
+    EXPECT_EQ(plan->missing_rows_of_all, 3);
+    for (const MissingRow& one : plan->missing_rows) {
       const int64_t number = itinerary.index(*plan, static_cast<int64_t>(one.row));
       EXPECT_EQ(number, 5 + one.number) << "each is the row of its number among all that lack a record";
     }

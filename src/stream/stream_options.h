@@ -34,7 +34,7 @@ struct StreamOptions {
   uint64_t bytes = uint64_t{64} << 20;     ///< for records in memory; one decision may need more
   std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
   bool skip_trimmed = false;               ///< records that the log has trimmed are no error
-  /// A run without a place (not StreamPlace::begun) begins where the log ends.
+  /// A run without a place (not StreamPlace::began_at_log_end) begins where the log ends.
   bool from_now = false;
 };
 

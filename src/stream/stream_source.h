@@ -22,7 +22,7 @@ class StreamSource final : public SampleSource {
                                            std::shared_ptr<const ReplayRecords> replay) const;
 
   const Schema& schema() const override { return log_->schema(); }
-  /// Larger than any record number.
+  /// Larger than any record number: a stream has no size.
   int64_t size() const override;
   Hash128 version() const override { return hash128(log_->identity()); }
   uint64_t index_bytes() const override { return 0; }

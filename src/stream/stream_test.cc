@@ -109,7 +109,7 @@ TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
     second.seek(place);
     ASSERT_TRUE(wait_known(second, 4)) << "records of before it was opened";
     EXPECT_EQ(keys(second, 0, 1).front(), "a/" + std::to_string(there + 1));
-    EXPECT_FALSE(second.place(4).begun);
+    EXPECT_FALSE(second.place(4).began_at_log_end);
   }
 }
 

@@ -26,9 +26,9 @@ class Queues final : public WaitingRecords {
     RecordQueue& records = queues_[partition].records;
     FOREBAY_RETURN_IF_ERROR(counted(records, [&] { return records.push(std::move(record), arrivals_++, full); }));
     ++records_;
-    FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
+    FOREBAY_RETURN_IF_ERROR(drop_given(partition));
     // Records that a decision needs are not dropped, whatever their size.
-    while (drops_oldest_ && !decided_ && bytes() > options_.bytes && records_ > options_.decision_records)
+    while (drops_oldest_ && !given_ && bytes() > options_.bytes && records_ > options_.decision_records)
       FOREBAY_RETURN_IF_ERROR(drop_oldest());
     return {};
   }
@@ -39,8 +39,8 @@ class Queues final : public WaitingRecords {
   // be released then.
   bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const override {
     const Queue& queue = queues_[partition];
-    if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
-    if (decided_) return misses(partition);
+    if (space_ ? space_->has_room() && unspilled_ == 0 : has_room(queue, in_decisions)) return true;
+    if (given_) return awaits_given(partition);
     return drops_oldest_ || ((in_decisions == 0 || awaited) && records_ < options_.decision_records);
   }
 
@@ -68,7 +68,7 @@ class Queues final : public WaitingRecords {
       if (counts[p] > 0) part.last = taken.records[p].back().offset;
       taken.parts.push_back(std::move(part));
     }
-    FOREBAY_RETURN_IF_ERROR(spill_late());
+    FOREBAY_RETURN_IF_ERROR(spill_remaining());
     return taken;
   }
 
@@ -94,8 +94,8 @@ class Queues final : public WaitingRecords {
   }
 
   Status begin_decision(int64_t /*first*/, const std::optional<Decision>& decided) override {
-    decided_ = decided;
-    for (size_t p = 0; p < queues_.size(); ++p) FOREBAY_RETURN_IF_ERROR(drop_decided(p));
+    given_ = decided;
+    for (size_t p = 0; p < queues_.size(); ++p) FOREBAY_RETURN_IF_ERROR(drop_given(p));
     return {};
   }
 
@@ -119,18 +119,18 @@ class Queues final : public WaitingRecords {
     return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
 
-  const DecisionPart* decided_part(size_t partition) const { return decided_ ? decided_->part(partition) : nullptr; }
+  const DecisionPart* given_part(size_t partition) const { return given_ ? given_->part(partition) : nullptr; }
 
   // Whether records of the given decision have not arrived. Records that it only drops count, too:
   // they must arrive to be told apart from the next ones.
-  bool misses(size_t partition) const {
-    const DecisionPart* const part = decided_part(partition);
+  bool awaits_given(size_t partition) const {
+    const DecisionPart* const part = given_part(partition);
     return part != nullptr && arrived(partition) < part->taken + part->dropped;
   }
 
   // Drops records as they arrive, so that they take no memory, however many there are.
-  Status drop_decided(size_t partition) {
-    const DecisionPart* const part = decided_part(partition);
+  Status drop_given(size_t partition) {
+    const DecisionPart* const part = given_part(partition);
     Queue& queue = queues_[partition];
     while (part != nullptr && queue.dropped < part->dropped && !queue.records.empty())
       FOREBAY_RETURN_IF_ERROR(drop(queue));
@@ -143,22 +143,22 @@ class Queues final : public WaitingRecords {
     return record;
   }
 
-  // Moves late records to the disk if it may have space again.
-  Status spill_late() {
-    if (late_ == 0 || !space_->may_try()) return {};
+  // Moves unspilled records to the disk if it may have space again.
+  Status spill_remaining() {
+    if (unspilled_ == 0 || !space_->may_try()) return {};
     for (Queue& queue : queues_)
-      FOREBAY_RETURN_IF_ERROR(counted(queue.records, [&] { return queue.records.spill_late(); }));
+      FOREBAY_RETURN_IF_ERROR(counted(queue.records, [&] { return queue.records.spill_remaining(); }));
     return {};
   }
 
-  // Makes a change to a queue and updates the totals of bytes in memory and of late records.
+  // Makes a change to a queue and updates the totals of bytes in memory and of unspilled records.
   template <typename Change>
   std::invoke_result_t<Change> counted(RecordQueue& records, Change change) {
     bytes_ -= records.bytes();
-    late_ -= records.late();
+    unspilled_ -= records.unspilled();
     std::invoke_result_t<Change> result = change();
     bytes_ += records.bytes();
-    late_ += records.late();
+    unspilled_ += records.unspilled();
     return result;
   }
 
@@ -184,9 +184,9 @@ class Queues final : public WaitingRecords {
   const bool drops_oldest_;
   const std::shared_ptr<SpillSpace> space_;
   std::vector<Queue> queues_;
-  std::optional<Decision> decided_;
+  std::optional<Decision> given_;  // the next decision, if it was made before or elsewhere
   uint64_t arrivals_ = 0, bytes_ = 0;
-  size_t records_ = 0, late_ = 0;
+  size_t records_ = 0, unspilled_ = 0;
 };
 
 }  // namespace

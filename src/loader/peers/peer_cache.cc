@@ -79,10 +79,14 @@ class PeerRequests {
   static constexpr size_t kCapacity = 1 << 14;
   mutable Mutex mutex_;
   States requests_ FOREBAY_GUARDED_BY(mutex_);
-  std::deque<std::pair<Hash128, uint64_t>> order_ FOREBAY_GUARDED_BY(mutex_);  // includes erased notes
+  std::deque<std::pair<Hash128, uint64_t>> order_ FOREBAY_GUARDED_BY(mutex_);  // by insertion; includes erased entries
   uint64_t inserted_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
+/// The cache of this host, `own`, and, as a further tier, the hosts that own the other entries
+/// (PeerOf). find() names a peer's store as the place of an entry, the caller reads there, and
+/// open() accepts what it read. A request that fails is noted, so that the entry is computed here
+/// next.
 class PeerCache final : public TieredCache {
  public:
   PeerCache(std::shared_ptr<TieredCache> own, PeerOf peer_of) : own_(std::move(own)), peer_of_(std::move(peer_of)) {}
@@ -173,7 +177,7 @@ class PeerCache final : public TieredCache {
 
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  PeerRequests requests_;
+  PeerRequests requests_;  // reads of peers that find() has named and open() has not accepted yet
   std::atomic<uint64_t> hits_{0};
   /// Estimate of the size of an entry that only its owner knows: slightly more than the latest
   /// sizes.

@@ -35,6 +35,13 @@ Result<std::string> fingerprint_in(const Json& json, const char* name) {
 }
 
 // A class is [label, seen, was_largest, next, ids], and then epochs if the state has them.
+enum ClassItem : size_t { kLabel, kSeen, kWasLargest, kNext, kIds, kEpochs };
+constexpr size_t kItemsWithEpochs = kEpochs + 1;
+
+// A record is [number, partition, offset, before]: see PlacedRecord.
+enum RecordItem : size_t { kNumber, kPartition, kOffset, kBefore };
+constexpr size_t kRecordItems = kBefore + 1;
+
 Json json_of(const ReplayState& replay) {
   Json json = {{"source", replay.source}, {"classes", Json::array()}};
   for (const auto& [label, one] : replay.classes) {
@@ -47,9 +54,9 @@ Json json_of(const ReplayState& replay) {
     if (replay.has_epochs) json["classes"].back().push_back(std::move(epochs));
   }
   if (!replay.records) return json;
-  Json& places = json["places"] = Json::array();
+  Json& records = json["places"] = Json::array();
   for (const auto& [number, place] : *replay.records)
-    places.push_back({number, place.partition, place.offset, place.before});
+    records.push_back({number, place.partition, place.offset, place.before});
   return json;
 }
 
@@ -57,31 +64,40 @@ bool is_index(const Json& value) { return value.is_number_integer() && value.get
 
 bool are_indices(const Json& list) { return list.is_array() && std::ranges::all_of(list, is_index); }
 
-// Returns nothing if the class is malformed.
-std::optional<Rehearsal::Class> class_of(const Json& one) {
-  const bool good = one.is_array() && (one.size() == 5 || one.size() == 6) && one[0].is_number_integer() &&
-                    one[1].is_number_integer() && one[2].is_boolean() && is_index(one[3]) && are_indices(one[4]) &&
-                    (one.size() == 5 || (are_indices(one[5]) && one[5].size() == one[4].size()));
-  if (!good) return std::nullopt;
-  Rehearsal::Class kept{one[1].get<int64_t>(), one[2].get<bool>(), {}, one[3].get<int64_t>()};
-  const auto size = static_cast<int64_t>(one[4].size());
-  if (kept.seen < size || kept.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
-  for (size_t i = 0; i < one[4].size(); ++i)
-    kept.samples.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
-  return kept;
+bool has_epochs(const Json& items) { return items.size() == kItemsWithEpochs; }
+
+bool is_class(const Json& items) {
+  if (!items.is_array() || (items.size() != kEpochs && !has_epochs(items))) return false;
+  if (has_epochs(items) && (!are_indices(items[kEpochs]) || items[kEpochs].size() != items[kIds].size())) return false;
+  return items[kLabel].is_number_integer() && items[kSeen].is_number_integer() && items[kWasLargest].is_boolean() &&
+         is_index(items[kNext]) && are_indices(items[kIds]);
 }
 
-Result<std::vector<PlacedRecord>> records_of(const Json& places) {
-  const auto wrong = [] { return invalid_argument("this state does not say where its kept records lie"); };
-  if (!places.is_array()) return wrong();
+// Returns nothing if the class is malformed.
+std::optional<Rehearsal::Class> class_of(const Json& items) {
+  if (!is_class(items)) return std::nullopt;
+  const Json& ids = items[kIds];
+  Rehearsal::Class one{items[kSeen].get<int64_t>(), items[kWasLargest].get<bool>(), {}, items[kNext].get<int64_t>()};
+  const auto size = static_cast<int64_t>(ids.size());
+  if (one.seen < size || one.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
+  for (size_t i = 0; i < ids.size(); ++i)
+    one.samples.push_back({ids[i].get<int64_t>(), has_epochs(items) ? items[kEpochs][i].get<int64_t>() : 0});
+  return one;
+}
+
+bool is_record(const Json& items) {
+  return items.is_array() && items.size() == kRecordItems && is_index(items[kNumber]) &&
+         items[kPartition].is_number_unsigned() && items[kOffset].is_string() && items[kBefore].is_string();
+}
+
+Result<std::vector<PlacedRecord>> records_of(const Json& list) {
+  if (!list.is_array() || !std::ranges::all_of(list, is_record))
+    return invalid_argument("this state does not say where its kept records lie");
   std::vector<PlacedRecord> records;
-  for (const Json& one : places) {
-    const bool good = one.is_array() && one.size() == 4 && is_index(one[0]) && one[1].is_number_unsigned() &&
-                      one[2].is_string() && one[3].is_string();
-    if (!good) return wrong();
+  for (const Json& items : list)
     records.push_back(
-        {one[0].get<int64_t>(), {one[1].get<size_t>(), one[2].get<std::string>(), one[3].get<std::string>()}});
-  }
+        {items[kNumber].get<int64_t>(),
+         {items[kPartition].get<size_t>(), items[kOffset].get<std::string>(), items[kBefore].get<std::string>()}});
   return records;
 }
 
@@ -92,11 +108,11 @@ Result<ReplayState> replay_of(const Json& json) {
   // Any other value than a text is no version of a source, either.
   const Json source = json.value("source", Json());
   if (source.is_string()) replay.source = source.get<std::string>();
-  for (const Json& one : json["classes"]) {
-    std::optional<Rehearsal::Class> kept = class_of(one);
-    if (!kept) return unusable();
-    replay.has_epochs |= one.size() == 6;
-    replay.classes.emplace(one[0].get<int64_t>(), *std::move(kept));
+  for (const Json& items : json["classes"]) {
+    std::optional<Rehearsal::Class> one = class_of(items);
+    if (!one) return unusable();
+    replay.has_epochs |= has_epochs(items);
+    replay.classes.emplace(items[kLabel].get<int64_t>(), *std::move(one));
   }
   if (json.contains("places")) {
     FOREBAY_ASSIGN(replay.records, records_of(json["places"]));

@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kRowOverhead = 400;  // node of the map, fields, overhead of the allocator
+constexpr uint64_t kResultOverhead = 400;  // node of the map, fields, overhead of the allocator
 
 }  // namespace
 
@@ -26,50 +26,50 @@ void ReplayRows::retain(std::span<const ReplaySample> entered) {
 }
 
 void ReplayRows::release(std::span<const ReplaySample> left) {
-  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
+  std::vector<std::shared_ptr<const Columns>> dropped;  // destroyed after the lock is released
   const Lock lock(mutex_);
   for (const ReplaySample& sample : left) {
     const auto found = entries_.find(replay_key(sample));
     if (found == entries_.end() || --found->second.times > 0) continue;
-    drop(found->second, gone);
+    drop_result(found->second, dropped);
     entries_.erase(found);
   }
 }
 
-void ReplayRows::retain_only(std::span<const ReplaySample> kept) {
+void ReplayRows::retain_only(std::span<const ReplaySample> buffer) {
   Entries before;  // destroyed after the lock is released
   const Lock lock(mutex_);
   before.swap(entries_);
   bytes_ = 0;
-  rows_ = 0;
-  for (const ReplaySample& sample : kept) {
-    const Hash128 entry = replay_key(sample);
-    Held& held = entries_[entry];
-    ++held.times;
-    const auto was = before.find(entry);
-    if (held.columns || was == before.end() || !was->second.columns) continue;
-    set_result(held, was->second.columns, was->second.bytes);
+  results_ = 0;
+  for (const ReplaySample& sample : buffer) {
+    const Hash128 key = replay_key(sample);
+    Entry& entry = entries_[key];
+    ++entry.times;
+    const auto was = before.find(key);
+    if (entry.result || was == before.end() || !was->second.result) continue;
+    set_result(entry, was->second.result, was->second.bytes);
   }
 }
 
 std::optional<EntryCache::Found> ReplayRows::find(const EntryRef& entry) {
   const Lock lock(mutex_);
   const auto found = entries_.find(entry.key);
-  if (found == entries_.end() || !found->second.columns) return std::nullopt;
+  if (found == entries_.end() || !found->second.result) return std::nullopt;
   ++hits_;
-  return Found{found->second.columns, nullptr, {}};
+  return Found{found->second.result, nullptr, {}};
 }
 
 bool ReplayRows::has(const Hash128& entry) const {
   const Lock lock(mutex_);
   const auto found = entries_.find(entry);
-  return found != entries_.end() && found->second.columns;
+  return found != entries_.end() && found->second.result;
 }
 
 bool ReplayRows::try_admit(const Hash128& entry, uint64_t bytes) const {
   const Lock lock(mutex_);
   const auto found = entries_.find(entry);
-  return found != entries_.end() && !found->second.columns && has_room(bytes);
+  return found != entries_.end() && !found->second.result && has_room(bytes);
 }
 
 void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn) {
@@ -77,15 +77,15 @@ void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns
   // The entry gets a block of its own, because `columns` may be a part of larger memory.
   Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
   if (!plain.ok()) return;
-  const uint64_t bytes = plain->size() + kRowOverhead;
+  const uint64_t bytes = plain->size() + kResultOverhead;
   Result<Columns> own = decode_entry(entry, std::move(*plain));
   if (!own.ok()) return;
-  auto row = std::make_shared<const Columns>(std::move(*own));
+  auto result = std::make_shared<const Columns>(std::move(*own));
   const Lock lock(mutex_);
   const auto found = entries_.find(entry);
   // Meanwhile the sample may have left the buffer, or another thread may have stored its result.
-  if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
-  set_result(found->second, std::move(row), bytes);
+  if (found == entries_.end() || found->second.result || !has_room(bytes)) return;
+  set_result(found->second, std::move(result), bytes);
   ++puts_;
 }
 
@@ -95,36 +95,37 @@ Result<std::shared_ptr<const Columns>> ReplayRows::open(const Hash128&, Buffer) 
 
 RehearsalStats ReplayRows::stats() const {
   const Lock lock(mutex_);
-  return {hits_, made_again_, rows_, bytes_, most_bytes_};
+  return {hits_, made_again_, results_, bytes_, most_bytes_};
 }
 
 uint64_t ReplayRows::reclaim(uint64_t bytes) {
-  std::vector<std::shared_ptr<const Columns>> gone;
+  std::vector<std::shared_ptr<const Columns>> dropped;
   uint64_t given = 0;
   const Lock lock(mutex_);
-  for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at) given += drop(at->second, gone);
+  for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at)
+    given += drop_result(at->second, dropped);
   return given;
 }
 
-void ReplayRows::set_result(Held& held, std::shared_ptr<const Columns> columns, uint64_t bytes) {
-  held.columns = std::move(columns);
-  held.bytes = bytes;
+void ReplayRows::set_result(Entry& entry, std::shared_ptr<const Columns> result, uint64_t bytes) {
+  entry.result = std::move(result);
+  entry.bytes = bytes;
   bytes_ += bytes;
-  ++rows_;
+  ++results_;
 }
 
-uint64_t ReplayRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {
-  if (!held.columns) return 0;
-  gone.push_back(std::move(held.columns));
-  held.columns.reset();
-  bytes_ -= held.bytes;
-  --rows_;
-  return std::exchange(held.bytes, 0);
+uint64_t ReplayRows::drop_result(Entry& entry, std::vector<std::shared_ptr<const Columns>>& dropped) {
+  if (!entry.result) return 0;
+  dropped.push_back(std::move(entry.result));
+  entry.result.reset();
+  bytes_ -= entry.bytes;
+  --results_;
+  return std::exchange(entry.bytes, 0);
 }
 
 std::optional<Identity> ReplayKeys::lookup_key(const BatchJob& batch, int64_t row) const {
-  const std::optional<ReplaySample> old = batch.step().replayed_sample(row);
-  return old ? std::optional(Identity(replay_key(*old), /*lasts=*/false)) : std::nullopt;
+  const std::optional<ReplaySample> replayed = batch.step().replayed_sample(row);
+  return replayed ? std::optional(Identity(replay_key(*replayed), /*lasts=*/false)) : std::nullopt;
 }
 
 // A replayed sample whose result is missing is stored, too, such as after a resume, or if another
@@ -138,7 +139,7 @@ std::optional<Identity> ReplayKeys::store_key(const BatchJob& batch, int64_t row
 }
 
 void ReplayKeys::on_computed(const BatchJob& batch, int64_t row) const {
-  if (batch.step().is_replayed(row)) rows_->note_made_again();
+  if (batch.step().is_replayed(row)) results_->note_made_again();
 }
 
 }  // namespace forebay

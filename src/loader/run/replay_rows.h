@@ -26,14 +26,16 @@ Hash128 replay_key(const ReplaySample& sample);
 /// In-memory cache of the results of the steps before a `.rehearse(where="here")`. It has an entry
 /// for each sample of the replay buffer, with the sample's result if that fits the budget. A
 /// missing result is computed again, so batches do not depend on the content. The key is epoch and
-/// id of the sample. Thread-safe.
+/// id of the sample.
+///
+/// Owned by a ReplayRun, and shared with its plan and its steps. May be called from any thread.
 class ReplayRows final : public EntryCache, public ReplayResults, public ReclaimableMemory {
  public:
   explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
   void retain(std::span<const ReplaySample> entered) override;
   void release(std::span<const ReplaySample> left) override;
-  void retain_only(std::span<const ReplaySample> kept) override;
+  void retain_only(std::span<const ReplaySample> buffer) override;
 
   std::optional<Found> find(const EntryRef& entry) override;
   bool has(const Hash128& entry) const override;
@@ -53,39 +55,40 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   uint64_t reclaim(uint64_t bytes) override;
 
  private:
-  struct Held {
-    int64_t times = 0;  // number of times that the sample is in the replay buffer
-    std::shared_ptr<const Columns> columns = {};
-    uint64_t bytes = 0;
+  struct Entry {
+    int64_t times = 0;                           // number of times that the sample is in the replay buffer
+    std::shared_ptr<const Columns> result = {};  // null: it is missing
+    uint64_t bytes = 0;                          // of the result
   };
-  using Entries = std::unordered_map<Hash128, Held, HashOfHash>;
+  using Entries = std::unordered_map<Hash128, Entry, HashOfHash>;
   bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
   /// Sets the result of an entry that has none.
-  void set_result(Held& held, std::shared_ptr<const Columns> columns, uint64_t bytes) FOREBAY_REQUIRES(mutex_);
-  /// Moves the result of an entry to `gone`. Returns its bytes.
-  uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) FOREBAY_REQUIRES(mutex_);
+  void set_result(Entry& entry, std::shared_ptr<const Columns> result, uint64_t bytes) FOREBAY_REQUIRES(mutex_);
+  /// Moves the result of an entry to `dropped`, which the caller destroys without the lock. Returns
+  /// its bytes.
+  uint64_t drop_result(Entry& entry, std::vector<std::shared_ptr<const Columns>>& dropped) FOREBAY_REQUIRES(mutex_);
 
   const uint64_t most_bytes_;
   mutable Mutex mutex_;
   Entries entries_ FOREBAY_GUARDED_BY(mutex_);  // one for each sample of the replay buffer
   uint64_t hits_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
-  uint64_t rows_ FOREBAY_GUARDED_BY(mutex_) = 0;  // number of entries with a result
-  std::atomic<uint64_t> bytes_ = 0;               // of these results
+  uint64_t results_ FOREBAY_GUARDED_BY(mutex_) = 0;  // number of entries with a result
+  std::atomic<uint64_t> bytes_ = 0;                  // of these results
 };
 
 /// Cache keys of a `.rehearse(where="here")`: epoch and id of a sample. Results are looked up for
 /// replayed samples only, and stored for all samples that may be replayed later.
 class ReplayKeys final : public StageKeys {
  public:
-  explicit ReplayKeys(std::shared_ptr<ReplayRows> rows) : rows_(std::move(rows)) {}
+  explicit ReplayKeys(std::shared_ptr<ReplayRows> results) : results_(std::move(results)) {}
   std::optional<Identity> lookup_key(const BatchJob& batch, int64_t row) const override;
   std::optional<Identity> store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
   void on_computed(const BatchJob& batch, int64_t row) const override;
-  uint64_t arrivals() const override { return rows_->puts(); }
+  uint64_t arrivals() const override { return results_->puts(); }
 
  private:
-  const std::shared_ptr<ReplayRows> rows_;
+  const std::shared_ptr<ReplayRows> results_;
 };
 
 }  // namespace forebay

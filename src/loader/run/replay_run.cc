@@ -22,22 +22,24 @@ namespace {
 
 constexpr uint64_t kDefaultReplayBytes = uint64_t{2} << 30;  // as for a .cache()
 
-// Shrinks a buffer of a run with another capacity to its latest `capacity` samples, oldest first.
-void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
-  std::rotate(kept.samples.begin(), kept.samples.begin() + kept.next, kept.samples.end());
-  const auto size = static_cast<int64_t>(kept.samples.size());
-  if (size > capacity) kept.samples.erase(kept.samples.begin(), kept.samples.end() - capacity);
-  kept.next = 0;
+// Shrinks a class of the buffer of a run with another capacity to its latest `capacity` samples,
+// oldest first.
+void shrink_to_latest(Rehearsal::Class& one, int64_t capacity) {
+  std::rotate(one.samples.begin(), one.samples.begin() + one.next, one.samples.end());
+  const auto size = static_cast<int64_t>(one.samples.size());
+  if (size > capacity) one.samples.erase(one.samples.begin(), one.samples.end() - capacity);
+  one.next = 0;
 }
 
 // Settings of the replay buffer, from the steps of the description.
 struct ReplaySettings {
   RehearsalOptions options;
   int64_t replayed = 0;  // replayed samples in each step of each rank
-  std::string by = {};
+  std::string by = {};   // field that determines a sample's class; empty for none
 };
 
 // The replay buffer of .buffer(on_underrun="repeat"): the latest records, as many as one step has.
+// It draws nothing for steps whose records have arrived (is_underrun_buffer()).
 ReplaySettings underrun_settings(const RunInput& input) {
   const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   return {.options = {.seed = input.options.seed,
@@ -104,7 +106,8 @@ Status ReplayRun::choose(RunSetup& setup) {
 
 Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
-  setup.sizes.run.rows += setup.sizes.run.replayed_rows = replayed_;
+  setup.sizes.run.replayed_rows = replayed_;
+  setup.sizes.run.rows += replayed_;
   if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
   return {};
 }
@@ -133,9 +136,9 @@ Status ReplayRun::restore_given_buffer() {
   if (input_.options.rehearsal.empty()) return {};
   FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(input_.options.rehearsal));
   if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
-  FOREBAY_ASSIGN(Rehearsal kept, restored(*before.replay));
-  FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(kept)));
-  steps_->resume_with(std::move(kept));
+  FOREBAY_ASSIGN(Rehearsal buffer, restored(*before.replay));
+  FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(buffer)));
+  steps_->resume_with(std::move(buffer));
   return {};
 }
 
@@ -151,12 +154,12 @@ void ReplayRun::save(Checkpoint& state) const {
 
 Result<Run::Resume> ReplayRun::load(const Checkpoint& saved) {
   FOREBAY_ASSIGN(Resume resume, run_->load(saved));
-  Rehearsal kept(options_);
+  Rehearsal buffer(options_);
   if (saved.replay) {
-    FOREBAY_ASSIGN(kept, restored(*saved.replay));
+    FOREBAY_ASSIGN(buffer, restored(*saved.replay));
   }
-  return Resume([steps = steps_, kept = std::move(kept), resume = std::move(resume)] {
-    steps->resume_with(kept);
+  return Resume([steps = steps_, buffer = std::move(buffer), resume = std::move(resume)] {
+    steps->resume_with(buffer);
     resume();
   });
 }
@@ -177,8 +180,8 @@ void ReplayRun::add_to(Ledger& ledger) const {
   if (classes_) ledger.index_bytes += classes_->bytes();
 }
 
-ReplayState ReplayRun::state_of(const Rehearsal& kept) const {
-  return {source()->version().to_string(), kept.classes(), results_ != nullptr, samples_->records(ids_of(kept))};
+ReplayState ReplayRun::state_of(const Rehearsal& buffer) const {
+  return {source()->version().to_string(), buffer.classes(), results_ != nullptr, samples_->records(ids_of(buffer))};
 }
 
 // StateMismatch if the buffer is of another data set. InvalidArgument if it has more samples than
@@ -188,13 +191,13 @@ Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes = state.classes;
   int64_t all = 0;
-  for (auto& [label, kept] : classes) {
-    const auto size = static_cast<int64_t>(kept.samples.size());
+  for (auto& [label, one] : classes) {
+    const auto size = static_cast<int64_t>(one.samples.size());
     all += size;
-    // A repeated buffer has the size of one step, and a run may resume with another batch size.
-    const bool other_size = size > options_.capacity || (size < options_.capacity && kept.next > 0);
-    if (options_.draws == 0 && other_size) keep_latest(kept, options_.capacity);
-    if (static_cast<int64_t>(kept.samples.size()) > options_.capacity) return unusable_replay();
+    // An underrun buffer has the size of one step, and a run may resume with another batch size.
+    const bool other_size = size > options_.capacity || (size < options_.capacity && one.next > 0);
+    if (is_underrun_buffer() && other_size) shrink_to_latest(one, options_.capacity);
+    if (static_cast<int64_t>(one.samples.size()) > options_.capacity) return unusable_replay();
   }
   if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return unusable_replay();
   Rehearsal rehearsal(options_);

@@ -55,14 +55,16 @@ class ReplayRun final : public Run {
  private:
   ReplayRun(const RunInput& input, std::shared_ptr<Run> run) : input_(input), run_(std::move(run)) {}
   Status restore_given_buffer();
-  ReplayState state_of(const Rehearsal& kept) const;
+  ReplayState state_of(const Rehearsal& buffer) const;
   Result<Rehearsal> restored(const ReplayState& state) const;
+  bool is_underrun_buffer() const { return options_.draws == 0; }
 
   const RunInput& input_;
   const std::shared_ptr<Run> run_;
   RehearsalOptions options_;
   int64_t replayed_ = 0;                          // replayed samples in each step of this rank
-  std::string by_, read_field_;                   // field of the class; the same if a pass reads it
+  std::string by_;                                // field that determines a sample's class; or ""
+  std::string read_field_;                        // `by_` if a pass must read it; "" otherwise
   std::shared_ptr<ReplayRows> results_;           // null: replayed samples pass all steps again
   std::shared_ptr<const SampleClasses> classes_;  // null: no pass had to read classes
   std::shared_ptr<RunSamples> samples_;

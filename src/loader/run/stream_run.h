@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <string>
 
-#include "base/mutex.h"
 #include "loader/run/run.h"
+#include "loader/run/run_journal.h"
 #include "stream/journal.h"
 #include "stream/ranks/assigned_reading.h"
 #include "stream/ranks/record_exchange.h"
@@ -59,22 +59,19 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void release() override;
 
  private:
-  class Samples;
+  class Samples;  // in stream_samples.cc
 
   explicit StreamRun(const RunInput& input) : input_(input) {}
   Status join_job();
+  void open_stream(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options,
+                   const std::shared_ptr<JournalReader>& journal);
   void share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options);
-  RunTerms terms(const ScheduleOptions& schedule) const;
   Status open_replay(std::shared_ptr<const RecordLog> log);
-  static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
-  static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
+  void open_itinerary(const ScheduleOptions& schedule);
 
   uint64_t bytes() const { return stream_->options().bytes; }  // limit of records in memory
   Result<StreamPlace> place_of(const StreamState& state) const;
   void resume_at(const Cursor& at, StreamPlace place);
-  Status flush_journal() const;
-  void end_journal();
-  std::shared_ptr<JournalWriter> journal() const;
 
   const RunInput& input_;
   std::shared_ptr<Stream> stream_;
@@ -85,8 +82,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   std::stop_source closing_;
   bool repeats_ = false;
 
-  mutable Mutex journal_mutex_;  // any thread may call close()
-  std::shared_ptr<JournalWriter> journal_ FOREBAY_GUARDED_BY(journal_mutex_);
+  RunJournal journal_;
   std::shared_ptr<StreamGroup> group_;        // null: one rank, or ranks that repeat a journal
   std::shared_ptr<AssignedReading> reading_;  // null: this rank reads all records itself
   std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory

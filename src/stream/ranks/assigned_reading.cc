@@ -26,7 +26,7 @@ void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->on_release(record); });
   exchange_ = std::make_unique<RecordExchange>(
       *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return group_->ask(RankRequest::Kind::kRows, rank, row_items(numbers), stop);
+        return group_->ask(RankRequest::Kind::kLogRecords, rank, record_items(numbers), stop);
       });
   group_->serve_shelf(shelf_, log_->partitions().size());
 }
@@ -87,14 +87,14 @@ Status AssignedReading::read_from_log(int64_t number, const std::stop_token& sto
 }
 
 // The items by which these records are requested from other ranks.
-std::vector<RankItem> AssignedReading::row_items(std::span<const int64_t> numbers) const {
-  std::vector<RankItem> rows;
+std::vector<RankItem> AssignedReading::record_items(std::span<const int64_t> numbers) const {
+  std::vector<RankItem> items;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
     // A record that was delivered in the meantime gets an empty item, for which nothing is found.
-    rows.push_back(record ? RankItem{record->partition, RecordShelf::hash_of(record->offset)} : RankItem{});
+    items.push_back(record ? RankItem{record->partition, RecordShelf::hash_of(record->offset)} : RankItem{});
   }
-  return rows;
+  return items;
 }
 
 void AssignedReading::close() {

@@ -58,11 +58,12 @@ class AssignedReading final : public StepRecords, public AwaitedRecords {
   /// Ends the thread of the exchange.
   void close();
 
-  std::shared_ptr<ReclaimableMemory> bytes() const { return shelf_->bytes(); }
+  /// The memory of the records and notes that wait for other ranks.
+  std::shared_ptr<ReclaimableMemory> memory() const { return shelf_->memory(); }
   RecordExchange::Stats stats() const { return exchange_->stats(); }
 
  private:
-  std::vector<RankItem> row_items(std::span<const int64_t> numbers) const;
+  std::vector<RankItem> record_items(std::span<const int64_t> numbers) const;
 
   const std::shared_ptr<const RecordLog> log_;
   const std::shared_ptr<StreamGroup> group_;

@@ -88,28 +88,42 @@ void FollowedDecisions::request_decisions(std::stop_token stop) {
     const bool wants =
         changed_.wait_for(lock, stop, kSignOfLife, [&]() FOREBAY_REQUIRES(mutex_) { return wants_more(); });
     if (stop.stop_requested() || (!wants && needs_nothing())) continue;
-    const bool checks = wants && !same_run_;
-    const RankRequest asked = wants ? request() : RankRequest{Asks::kSignOfLife, job_->rank(), run_};
-    lock.unlock();
-    const Result<bool> same = checks ? job_->ask_run(stop) : true;
-    const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
-    lock.lock();
+    const Exchanged result = exchange_once(lock, wants, stop);
     if (stop.stop_requested()) return;
-    if (!wants) continue;  // while nothing is needed rank 0 may be silent
-    // begin_run() or at() was called in the meantime: the answer is for another run or record.
-    if (!is_current(asked)) continue;
-    const bool news = checks ? check_run(same) : apply_response(asked, response);
-    if (news) {
+    if (result == Exchanged::kNews) {
       pause = kShortestPause;
       lock.unlock();
       // look_again() calls at(), which takes this lock while the stream holds its own.
       stream_.look_again();
       lock.lock();
-    } else {
+    } else if (result == Exchanged::kNoNews) {
       changed_.wait_for(lock, stop, pause, [] { return false; });
       pause = std::min(2 * pause, kLongestPause);
     }
   }
+}
+
+// Sends one request and applies its answer: the check that rank 0 has the same settings, until it
+// has confirmed that, then requests for decisions. Unless this rank `wants` something, sends a sign
+// of life. Releases the lock during the call.
+FollowedDecisions::Exchanged FollowedDecisions::exchange_once(Lock& lock, bool wants, const std::stop_token& stop) {
+  const bool checks = wants && !same_run_;
+  const RankRequest asked = wants ? request() : RankRequest{Asks::kSignOfLife, job_->rank(), run_};
+  Result<bool> same = true;
+  Result<Buffer> response = Buffer();
+  {
+    const Unlock unlocked(lock, mutex_);
+    if (checks) {
+      same = job_->ask_run(stop);
+    } else {
+      response = ask(asked, stop);
+    }
+  }
+  // After a sign of life rank 0 may be silent. If begin_run() or at() was called in the meantime,
+  // the answer is for another run or record.
+  if (stop.stop_requested() || !wants || !is_current(asked)) return Exchanged::kNothing;
+  const bool news = checks ? check_run(same) : apply_response(asked, response);
+  return news ? Exchanged::kNews : Exchanged::kNoNews;
 }
 
 // The beginning comes first: rank 0 reads and decides nothing before it is known.
@@ -130,8 +144,8 @@ Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::sto
   return response;
 }
 
-// Returns true if rank 0 has been silent for too long.
-bool FollowedDecisions::note_heard(const Status& answered) {
+// Records whether rank 0 has answered. Returns true, and fails, if it has been silent for too long.
+bool FollowedDecisions::is_silent_too_long(const Status& answered) {
   const auto now = clock_.now();
   // The silence begins with the first failed call: with many decisions in store there may have been
   // no call for long.
@@ -161,7 +175,7 @@ void FollowedDecisions::note_other_run(uint64_t run) {
 bool FollowedDecisions::check_run(const Result<bool>& same) {
   // Later runs check again, and rank 0 refuses again.
   if (same.status().code() == Code::kStateMismatch) failure_ = same.status();
-  if (!failure_.ok() || note_heard(same.status())) return true;
+  if (!failure_.ok() || is_silent_too_long(same.status())) return true;
   same_run_ = same.ok() && *same;
   return same_run_;
 }
@@ -169,7 +183,7 @@ bool FollowedDecisions::check_run(const Result<bool>& same) {
 // Returns whether the answer changes what the stream knows: the next decision, the end, or a
 // failure.
 bool FollowedDecisions::apply_response(const RankRequest& request, const Result<Buffer>& answer) {
-  if (note_heard(answer.status())) return true;
+  if (is_silent_too_long(answer.status())) return true;
   if (!answer.ok()) return false;
   Result<LeaderResponse> response = parse_leader_response(answer->span(), stream_.log().partitions().size());
   if (!response.ok()) {
@@ -193,6 +207,8 @@ bool FollowedDecisions::apply_response(const RankRequest& request, const Result<
   return true;
 }
 
+// Stores the answer to a request for the decision that begins with record `first`: the decision, or
+// the end of the stream. An answer that is neither is a failure. Returns true, as apply_response().
 bool FollowedDecisions::add_decision(int64_t first, LeaderResponse response) {
   if (response.kind == Leader::kNoSuchDecision) {
     failure_ =
@@ -204,7 +220,8 @@ bool FollowedDecisions::add_decision(int64_t first, LeaderResponse response) {
   }
   if (response.kind == Leader::kEnd) {
     received_.push_back({first, std::nullopt});
-    return ended_ = true;
+    ended_ = true;
+    return true;
   }
   Decision& decision = response.decision;
   if (response.kind != Leader::kDecision || decision.first != first) {

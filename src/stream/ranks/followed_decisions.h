@@ -22,14 +22,13 @@ namespace forebay {
 
 /// The guide of a stream that follows the decisions of rank 0. A thread of its own requests them
 /// ahead of need, once rank 0 has confirmed that both ranks have the same settings
-/// (Job::ask_run()). It stores a bounded number of decisions that the stream has not made yet.
+/// (Job::ask_run()). It stores a bounded number of decisions that the stream has not made yet. The
+/// stream fails if rank 0 is silent, or in another run than this rank, for longer than
+/// kLongestSilence.
 ///
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
  public:
-  /// The stream fails if rank 0 is silent, or in another run than this rank, for longer than that.
-  static constexpr std::chrono::seconds kLongestSilence{60};
-
   FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock = StreamClock::real());
   ~FollowedDecisions() override { stop(); }
   void stop();
@@ -44,9 +43,15 @@ class FollowedDecisions final : public DecisionGuide {
   using Asks = RankRequest::Kind;
   using Leader = LeaderResponse::Kind;
 
+  enum class Exchanged : uint8_t {
+    kNothing,  // no answer was awaited, or it was for another run or record
+    kNoNews,   // ask again after a pause
+    kNews,     // the stream should look again
+  };
   bool wants_beginning() const FOREBAY_REQUIRES(mutex_) { return asks_beginning_ && !beginning_; }
   bool wants_more() const FOREBAY_REQUIRES(mutex_);
   void request_decisions(std::stop_token stop);
+  Exchanged exchange_once(Lock& lock, bool wants, const std::stop_token& stop) FOREBAY_REQUIRES(mutex_);
   bool needs_nothing() const FOREBAY_REQUIRES(mutex_) { return ended_ || !failure_.ok(); }
   bool check_run(const Result<bool>& same) FOREBAY_REQUIRES(mutex_);
   RankRequest request() const FOREBAY_REQUIRES(mutex_);
@@ -54,7 +59,7 @@ class FollowedDecisions final : public DecisionGuide {
   Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
   bool apply_response(const RankRequest& request, const Result<Buffer>& answer) FOREBAY_REQUIRES(mutex_);
   bool add_decision(int64_t first, LeaderResponse response) FOREBAY_REQUIRES(mutex_);
-  bool note_heard(const Status& answered) FOREBAY_REQUIRES(mutex_);
+  bool is_silent_too_long(const Status& answered) FOREBAY_REQUIRES(mutex_);
   void note_other_run(uint64_t run) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<Job> job_;

@@ -4,6 +4,7 @@
 
 #include "stream/manual_clock_test_support.h"
 #include "stream/ranks/ranks_test_support.h"
+#include "stream/ranks/request_pauses.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -54,7 +55,7 @@ TEST_F(FollowedDecisionsTest, ranks_that_stay_at_different_places_are_told_so) {
   follower.begin(2);
   EXPECT_FALSE(follower.stream.request(10));
   ASSERT_TRUE(follower.waits_for("loaded a state"));
-  clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
+  clock_.advance(kLongestSilence + 1ms);
   EXPECT_FALSE(wait_known(follower.stream, 10));
   EXPECT_EQ(follower.stream.failure().code(), Code::kStateMismatch);
   EXPECT_EQ(
@@ -108,11 +109,11 @@ TEST_F(FollowedDecisionsTest, a_rank_0_that_stays_silent_ends_the_run_of_those_w
   follower.begin(1);
   ASSERT_TRUE(wait_known(follower.stream, 10));
   network_->set_health(rank_addresses(3)[0], HostHealth::kDead);
-  clock_.advance(10 * FollowedDecisions::kLongestSilence);
+  clock_.advance(10 * kLongestSilence);
   EXPECT_FALSE(follower.stream.request(20));
   ASSERT_TRUE(follower.waits_for("rank 0: ")) << "the silence begins with the first call that fails";
   EXPECT_TRUE(follower.stream.failure().ok());
-  clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
+  clock_.advance(kLongestSilence + 1ms);
   EXPECT_FALSE(wait_known(follower.stream, 20));
   EXPECT_EQ(follower.stream.failure().code(), Code::kUnavailable);
   EXPECT_NE(follower.stream.failure().message().find("has not answered for 60 s"), std::string::npos)

@@ -36,7 +36,7 @@ Result<RankRequest> parse_rank_request(std::span<const uint8_t> bytes) {
   ByteReader in(fields);
   const auto kind = in.take<uint8_t>();
   const auto rank = in.take<uint32_t>();
-  if (kind > static_cast<uint8_t>(RankRequest::Kind::kRows) || rank > INT_MAX) return no_request();
+  if (kind > static_cast<uint8_t>(RankRequest::Kind::kLogRecords) || rank > INT_MAX) return no_request();
   RankRequest request{static_cast<RankRequest::Kind>(kind), static_cast<int>(rank), in.take<uint64_t>()};
   // Memory grows with the bytes that are there, not with the count in the message.
   for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) {

@@ -25,16 +25,16 @@ struct RankItem {
 /// A request from one rank of a stream to another.
 struct RankRequest {
   enum class Kind : uint8_t {
-    kDecision,    ///< to rank 0: the decision that begins with that record; one item
-    kBeginning,   ///< to rank 0: the offsets after which the run begins
-    kSignOfLife,  ///< to rank 0: this rank is alive; the response is empty
-    kGoodbye,     ///< this rank will request nothing more; the response is empty
-    kRecords,     ///< records of a rank's replay buffer, by number: ReplayRecords::bytes_of()
+    kDecision,       ///< to rank 0: the decision that begins with that record; one item
+    kBeginning,      ///< to rank 0: the offsets after which the run begins
+    kSignOfLife,     ///< to rank 0: this rank is alive; the response is empty
+    kGoodbye,        ///< this rank will request nothing more; the response is empty
+    kReplayRecords,  ///< records of a rank's replay buffer, by number: ReplayRecords::bytes_of()
     /// The notes of partitions from that number on: RecordShelf::notes(). Their state is kComing if
     /// there are none yet, and kAbsent if they were dropped.
     kNotes,
     /// Records that a rank has read for all ranks, by RecordShelf::hash_of() their offset.
-    kRows,
+    kLogRecords,
   };
   Kind kind = Kind::kSignOfLife;
   int rank = 0;  ///< the rank that sends the request

@@ -16,10 +16,10 @@ std::vector<RankRequest> all_requests() {
           {Asks::kBeginning, 0, 0},
           {Asks::kSignOfLife, 3, 1},
           {Asks::kGoodbye, 3, 1},
-          {Asks::kRecords, 3, 1, {{0, 0}, {0, 5}, {0, uint64_t{1} << 62}}},
-          {Asks::kRecords, 3, 1},
+          {Asks::kReplayRecords, 3, 1, {{0, 0}, {0, 5}, {0, uint64_t{1} << 62}}},
+          {Asks::kReplayRecords, 3, 1},
           {Asks::kNotes, 3, 1, {{0, 0}, {99'999, uint64_t{1} << 50}}},
-          {Asks::kRows, 1 << 30, 1, {{4, UINT64_MAX}}}};
+          {Asks::kLogRecords, 1 << 30, 1, {{4, UINT64_MAX}}}};
 }
 
 LeaderResponse response_of(Decision decision) { return {.kind = Kind::kDecision, .decision = std::move(decision)}; }
@@ -106,9 +106,9 @@ TEST(RankMessages, requests_for_nothing_or_too_much_are_corrupt) {
       << "no such rank";
   EXPECT_EQ(parsed([&](auto& out) { head(out, 4), out.put(UINT32_MAX), out.put(int64_t{1}); }), Code::kCorrupt)
       << "a list that is longer than the message";
-  const RankRequest most{Asks::kRecords, 1, 1, std::vector<RankItem>(kMostRankItems, {0, 1})};
+  const RankRequest most{Asks::kReplayRecords, 1, 1, std::vector<RankItem>(kMostRankItems, {0, 1})};
   EXPECT_TRUE(parse_rank_request(encode_rank_request(most).span()).ok());
-  const RankRequest more{Asks::kRows, 1, 1, std::vector<RankItem>(kMostRankItems + 1)};
+  const RankRequest more{Asks::kLogRecords, 1, 1, std::vector<RankItem>(kMostRankItems + 1)};
   EXPECT_EQ(parse_rank_request(encode_rank_request(more).span()).status().code(), Code::kCorrupt);
 }
 

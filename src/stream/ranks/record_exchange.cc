@@ -13,9 +13,6 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::seconds kSlowerRankPatience{10};  // with a rank that is some steps slower
-// Records of one request to one rank, each of which takes 8 bytes of the request. The limit is lower than kMostRankItems, because the whole
-// answer must arrive before the deadline.
-constexpr size_t kMostRequested = 256;
 // A request that failed after this time may have been too large: the next one has a quarter of it.
 constexpr std::chrono::milliseconds kSlowRequest{500};
 constexpr size_t kShrinkFactor = 4;
@@ -134,6 +131,8 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
   for (const Pending& record : records) numbers.push_back(record.number);
   const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
+  // The request may have been too large for its deadline, which says nothing about the rank's
+  // health: the same records are requested again, fewer at a time.
   if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kSlowRequest) {
     most_records = (records.size() + kShrinkFactor - 1) / kShrinkFactor;
     health.abandoned();
@@ -146,10 +145,14 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
   }
   health.answered();
   most_records = std::min(2 * most_records, kMostRequested);
+  take_answer(*answer, records);
+}
+
+void RecordExchange::take_answer(const std::vector<ResponseItem>& answer, std::vector<Pending>& records) {
   // A record that the rank does not have and will not have stays kUnknown and is read again from
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
-    const ResponseItem& one = (*answer)[i];
+    const ResponseItem& one = answer[i];
     if (one.state == ResponseItem::State::kHere && records_.receive(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kReceived;
     if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kSlowerRankPatience)
@@ -161,13 +164,12 @@ Status RecordExchange::fetch_without_owner(Pending& record, const std::stop_toke
   const Status read = records_.read_from_log(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
-    // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
-    // run ends, and can be resumed from a state with the right records.
-  } else if (read.code() == Code::kNotFound && records_.replace(record.number)) {
-    record.outcome = Outcome::kLost;
-  } else {
-    return read;
+    return {};
   }
+  // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
+  // run ends, and can be resumed from a state with the right records.
+  if (read.code() != Code::kNotFound || !records_.replace(record.number)) return read;
+  record.outcome = Outcome::kLost;
   return {};
 }
 

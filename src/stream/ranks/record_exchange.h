@@ -60,18 +60,34 @@ class RecordExchange {
 
  private:
   using Time = StreamClock::Time;
-  enum class Outcome : uint8_t { kUnknown, kNotYet, kFromDisk, kReceived, kReread, kLost };
+  /// The result of one attempt to fetch a record.
+  enum class Outcome : uint8_t {
+    kUnknown,   ///< neither disk nor owner has it: read it from the log
+    kNotYet,    ///< its owner will have it: ask again later
+    kFromDisk,  ///< read from this rank's own disk
+    kReceived,  ///< sent by its owner
+    kReread,    ///< read again from the log
+    kLost,      ///< replaced by another record
+  };
   struct Pending {
     int64_t number = 0;
     Time since;
     Outcome outcome = Outcome::kUnknown;
   };
   using PendingByOwner = std::map<int, std::vector<Pending>>;
+  // Most records of one request to one rank, each of which takes 8 bytes of the request. Lower than
+  // kMostRankItems, since the whole answer must arrive before the deadline.
+  static constexpr size_t kMostRequested = 256;
+  struct Owner {
+    PeerHealth health;
+    size_t most_records = kMostRequested;  // of one request
+  };
   void run_fetches(const std::stop_token& stop);
   Status fetch(PendingByOwner& pending, const std::stop_token& stop);
   PendingByOwner next_by_owner() FOREBAY_REQUIRES(mutex_);
   void read_disk(std::vector<Pending>& records);
   void ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop);
+  void take_answer(const std::vector<ResponseItem>& answer, std::vector<Pending>& records);
   Status fetch_without_owner(Pending& record, const std::stop_token& stop);
   bool finish_arrived(const PendingByOwner& pending) FOREBAY_REQUIRES(mutex_);
 
@@ -79,10 +95,6 @@ class RecordExchange {
   const Ask ask_;
   const StreamClock& clock_;
   std::function<void()> arrived_;
-  struct Owner {
-    PeerHealth health;
-    size_t most_records = 256;  // of one request
-  };
   std::map<int, Owner> owners_;  // used by the thread alone
   mutable Mutex mutex_;
   StoppableCondVar changed_;

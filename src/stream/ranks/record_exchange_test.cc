@@ -109,7 +109,7 @@ TEST_F(RecordExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
   for (int rank = 0; rank < kRanks; ++rank) retain(rank, all);
   for (int rank = 0; rank < kRanks; ++rank) {
     EXPECT_TRUE(kept_[rank]->contains(4));
-    EXPECT_EQ(kept_[rank]->bytes()->bytes() / 1000, 3u) << "a third of nine";
+    EXPECT_EQ(kept_[rank]->memory()->bytes() / 1000, 3u) << "a third of nine";
     EXPECT_EQ(kept_[rank]->places(all), kept_[0]->places(all)) << "every rank can say where all lie";
   }
   EXPECT_EQ(key(4), "");
@@ -121,7 +121,7 @@ TEST_F(RecordExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
   kept_[0]->unpin(all);
   EXPECT_EQ(key(4), "");
   EXPECT_EQ(key(3), place_of(3)) << "its own stays";
-  EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
+  EXPECT_EQ(kept_[0]->memory()->bytes() / 1000, 3u);
 }
 
 TEST_F(RecordExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
@@ -165,9 +165,9 @@ TEST_F(RecordExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
 TEST_F(RecordExchangeTest, a_record_that_is_kept_again_is_counted_once) {
   retain(0, {0, 3});
   retain(0, {3, 6});
-  EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
+  EXPECT_EQ(kept_[0]->memory()->bytes() / 1000, 3u);
   kept_[0]->release(std::vector<int64_t>{0, 3, 6});
-  EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
+  EXPECT_EQ(kept_[0]->memory()->bytes(), 0u);
 }
 
 TEST_F(RecordExchangeTest, a_rank_that_is_behind_is_waited_for) {
@@ -305,8 +305,8 @@ TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   ReplayRecords alone(log_), second(log_, {.share = {1, 2}});
   ASSERT_TRUE(alone.restore(places).ok());
   ASSERT_TRUE(second.restore(places).ok());
-  EXPECT_EQ(alone.bytes()->bytes() / 1000, 4u);
-  EXPECT_EQ(second.bytes()->bytes() / 1000, 1u);
+  EXPECT_EQ(alone.memory()->bytes() / 1000, 4u);
+  EXPECT_EQ(second.memory()->bytes() / 1000, 1u);
   EXPECT_EQ(second.record(1)->key, place_of(1));
   EXPECT_EQ(second.places(std::vector<int64_t>{1, 2, 4, 6}), places);
 }
@@ -322,7 +322,7 @@ TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_t
   });
   exchange_->on_arrival([this] { note(arrivals_); });
   retain(0, own);
-  EXPECT_LT(kept_[0]->bytes()->bytes(), 2'500u);
+  EXPECT_LT(kept_[0]->memory()->bytes(), 2'500u);
   EXPECT_EQ(key(3), place_of(3));
   EXPECT_EQ(key(6), "") << "on disk";
   EXPECT_TRUE(kept_[0]->bytes_of(6)) << "others can have it all the same";
@@ -336,7 +336,7 @@ TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_t
   EXPECT_GT(used, 3'000u);
   kept_[0]->unpin(own);
   kept_[0]->release(own);
-  EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
+  EXPECT_EQ(kept_[0]->memory()->bytes(), 0u);
   retain(0, {18, 21, 24, 27});
   EXPECT_EQ(disk->used(), used) << "its room is used again";
 }

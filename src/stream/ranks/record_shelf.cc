@@ -11,7 +11,7 @@ namespace forebay {
 namespace {
 constexpr size_t kMostNotes = 1024;  // in one answer
 uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
-uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
+uint64_t head_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
 }  // namespace
 
 RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, Limits limits)
@@ -24,11 +24,11 @@ void RecordShelf::begin_run(uint64_t run) {
   run_ = run;
   for (Partition& partition : partitions_) {
     partition = {};
-    partition.asked.assign(static_cast<size_t>(ranks_), 0);
-    partition.asked[static_cast<size_t>(rank_)] = UINT64_MAX;  // this rank needs no notes
+    partition.fetched.assign(static_cast<size_t>(ranks_), 0);
+    partition.fetched[static_cast<size_t>(rank_)] = UINT64_MAX;  // this rank needs no notes
   }
   late_.clear();
-  place_bytes_ = late_bytes_ = note_bytes_ = 0;
+  head_bytes_ = late_bytes_ = note_bytes_ = 0;
   update_bytes();
 }
 
@@ -48,38 +48,38 @@ void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<L
   for (const LogGap& gap : gaps) add_note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
   for (const LogRecord& record : records) {
     add_note(record.partition, {record.offset});
-    if (partitions_[record.partition].rows.try_emplace(hash_of(record.offset), Row{record}).second)
-      place_bytes_ += place_bytes_of(record);
+    if (partitions_[record.partition].records.try_emplace(hash_of(record.offset), Shelved{record}).second)
+      head_bytes_ += head_bytes_of(record);
   }
   update_bytes();
 }
 
-std::optional<RecordShelf::Row> RecordShelf::extract(size_t partition, uint64_t offset_hash) {
-  auto& rows = partitions_[partition].rows;
-  const auto found = rows.find(offset_hash);
-  if (found == rows.end()) return std::nullopt;
-  Row row = std::move(found->second);
-  rows.erase(found);
-  place_bytes_ -= place_bytes_of(row.record);
-  if (row.late) {
-    late_bytes_ -= row.record.payload.size();
-    late_.erase(*row.late);
+std::optional<RecordShelf::Shelved> RecordShelf::extract(size_t partition, uint64_t offset_hash) {
+  auto& records = partitions_[partition].records;
+  const auto found = records.find(offset_hash);
+  if (found == records.end()) return std::nullopt;
+  Shelved shelved = std::move(found->second);
+  records.erase(found);
+  head_bytes_ -= head_bytes_of(shelved.record);
+  if (shelved.late) {
+    late_bytes_ -= shelved.record.payload.size();
+    late_.erase(*shelved.late);
   }
   update_bytes();
-  return row;
+  return shelved;
 }
 
 void RecordShelf::remove(const LogRecord& record) {
-  std::optional<Row> gone;  // destroyed after the lock is released
+  std::optional<Shelved> gone;  // destroyed after the lock is released
   const Lock lock(mutex_);
   gone = extract(record.partition, hash_of(record.offset));
 }
 
 void RecordShelf::on_release(const LogRecord& record) {
   const Lock lock(mutex_);
-  auto& rows = partitions_[record.partition].rows;
-  const auto found = rows.find(hash_of(record.offset));
-  if (found == rows.end() || found->second.late) return;
+  auto& records = partitions_[record.partition].records;
+  const auto found = records.find(hash_of(record.offset));
+  if (found == records.end() || found->second.late) return;
   // A copy, so that this record does not keep the larger buffer of its neighbours alive.
   found->second = {record.deep_copy(), late_.insert(late_.end(), {record.partition, found->first})};
   late_bytes_ += found->second.record.payload.size();
@@ -98,9 +98,9 @@ std::optional<Buffer> RecordShelf::notes_from(uint64_t run, int rank, size_t par
   const Lock lock(mutex_);
   if (run != run_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
   Partition& state = partitions_[partition];
-  uint64_t& asked = state.asked[static_cast<size_t>(rank)];
-  asked = std::max(asked, from);
-  drop_notes(state, *std::min_element(state.asked.begin(), state.asked.end()));
+  uint64_t& fetched = state.fetched[static_cast<size_t>(rank)];
+  fetched = std::max(fetched, from);
+  drop_notes(state, *std::min_element(state.fetched.begin(), state.fetched.end()));
   if (from < state.first_note) return Buffer();
   if (from >= state.first_note + state.notes.size()) return std::nullopt;
   std::vector<RecordNote> sent;
@@ -118,18 +118,19 @@ void RecordShelf::drop_notes(Partition& partition, uint64_t below) {
   update_bytes();
 }
 
-std::optional<Buffer> RecordShelf::take_row(uint64_t run, size_t partition, uint64_t offset_hash) {
-  std::optional<Row> row;
+std::optional<Buffer> RecordShelf::take_record(uint64_t run, size_t partition, uint64_t offset_hash) {
+  std::optional<Shelved> taken;
   {
     const Lock lock(mutex_);
     if (run != run_ || partition >= partitions_.size()) return std::nullopt;
-    row = extract(partition, offset_hash);
-    if (!row) return std::nullopt;
+    taken = extract(partition, offset_hash);
+    if (!taken) return std::nullopt;
   }
-  return record_bytes(row->record);
+  // Made into bytes without the lock, since payloads may be large.
+  return record_bytes(taken->record);
 }
 
-bool RecordShelf::has_late_rows() const {
+bool RecordShelf::has_late_records() const {
   const Lock lock(mutex_);
   return !late_.empty();
 }

@@ -42,10 +42,10 @@ class StreamGroup {
   /// Lets other ranks request the records that this rank reads for all of them.
   void serve_shelf(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Requests records of a rank's replay buffer (kRecords), notes of the records that the rank has
-  /// read (kNotes), or these records (kRows). Waits for the response, kRankDeadline at most, and
-  /// returns one item for each item of the request. Errors: those of Transport::call(), and Corrupt
-  /// for a malformed response.
+  /// Requests records of a rank's replay buffer (kReplayRecords), notes of the records that the
+  /// rank has read (kNotes), or these records (kLogRecords). Waits for the response, kRankDeadline
+  /// at most, and returns one item for each item of the request. Errors: those of
+  /// Transport::call(), and Corrupt for a malformed response.
   Result<std::vector<ResponseItem>> ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
                                         const std::stop_token& stop) const;
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the

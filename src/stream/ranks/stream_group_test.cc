@@ -63,7 +63,7 @@ TEST_F(StreamGroupTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) 
   auto keeps = std::async(std::launch::async, [&] { return kept->retain(stream, std::vector<int64_t>{0}, 10).ok(); });
   let_others_run();  // so that it waits for the stream
   auto asks =
-      std::async(std::launch::async, [&] { return second_->ask(RankRequest::Kind::kRecords, 0, {{0, 4}}, {}); });
+      std::async(std::launch::async, [&] { return second_->ask(RankRequest::Kind::kReplayRecords, 0, {{0, 4}}, {}); });
   let_others_run();  // so that the question is there
   gate->open();
   if (knows.wait_for(2 * kStreamPatience) != std::future_status::ready ||
@@ -117,7 +117,8 @@ TEST_F(StreamGroupTest, ranks_begin_where_the_log_ended_for_rank_0) {
   end(leads, follows);
 }
 
-// The decision of a state is not reported to other ranks, so the rank that decides must not skip it.
+// The decision of a state is not reported to other ranks, so the rank that decides must not skip
+// it.
 TEST_F(StreamGroupTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
   const auto log = log_with({12});
   StreamOptions options = decisions_of(12);
@@ -154,7 +155,7 @@ TEST_F(StreamGroupTest, who_follows_knows_where_the_run_begins_before_anything_i
   EXPECT_FALSE(follows.await_beginning(20ms, {})) << "rank 0 has not begun";
   StreamPlace from = leads.beginning();
   from.after = *log->ends({});
-  from.begun = true;
+  from.began_at_log_end = true;
   leads.seek(from);
   ASSERT_TRUE(follows.await_beginning(kStreamPatience, {}));
   EXPECT_EQ(follows.place(0), from);
@@ -176,7 +177,7 @@ TEST_F(StreamGroupTest, rank_0_stays_until_the_others_know_where_the_run_begins)
   for (const auto& ranks : {first_, second_}) ranks->begin_run();
   StreamPlace from = leads.beginning();
   from.after = *log->ends({});
-  from.begun = true;
+  from.began_at_log_end = true;
   leads.seek(from);
   auto closes = std::async(std::launch::async, [&] { first_->close(); });
   let_others_run();  // so that it closes before it is asked

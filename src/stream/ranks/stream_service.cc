@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "stream/ranks/request_pauses.h"
+
 namespace forebay {
 
 namespace {
@@ -13,8 +15,6 @@ namespace {
 constexpr size_t kMostAhead = 1024;  // decisions that not all ranks have requested
 // The time that linger() waits for ranks that have not requested the last decisions yet.
 constexpr std::chrono::seconds kLinger{5};
-// Longest silence of a rank that the others wait for. A rank that is alive always sends requests.
-constexpr std::chrono::seconds kLongestSilence{60};
 // The time that linger() then waits for ranks that have not fetched the records read for them.
 constexpr std::chrono::seconds kLingerForRecords{2};
 
@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kLingerForRecords{2};
 void StreamService::set_rank(int rank, int ranks) {
   const Lock lock(mutex_);
   rank_ = rank;
-  last_requested_.assign(static_cast<size_t>(ranks), kNever);
+  last_requested_.assign(static_cast<size_t>(ranks), kNothing);
   heard_.assign(static_cast<size_t>(ranks), clock_.now());
 }
 
@@ -47,7 +47,7 @@ void StreamService::begin_run(uint64_t run) {
   run_ = run;
   beginning_.reset();
   decisions_.clear();
-  std::fill(last_requested_.begin(), last_requested_.end(), kNever);
+  std::fill(last_requested_.begin(), last_requested_.end(), kNothing);
   if (shelf_) shelf_->begin_run(run);
 }
 
@@ -70,13 +70,14 @@ void StreamService::linger() {
   Lock lock(mutex_);
   request_arrived_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_have_last_decision(); });
   if (shelf_)
-    request_arrived_.wait_for(lock, kLingerForRecords,
-                              [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->has_late_rows() || all_have_left(); });
+    request_arrived_.wait_for(lock, kLingerForRecords, [&]() FOREBAY_REQUIRES(mutex_) {
+      return !shelf_->has_late_records() || all_have_left();
+    });
 }
 
 bool StreamService::all_have_last_decision() const {
   if (decisions_.empty() && !beginning_) return true;
-  const int64_t last = decisions_.empty() ? kKnowsBeginning : decisions_.back().first;
+  const int64_t last = decisions_.empty() ? kBeginning : decisions_.back().first;
   return std::all_of(last_requested_.begin() + 1, last_requested_.end(), [&](int64_t asked) { return asked >= last; });
 }
 
@@ -116,18 +117,18 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   switch (request.kind) {
     case RankRequest::Kind::kDecision: return Response{find_decision(request)};
     case RankRequest::Kind::kBeginning: return Response{encode_leader_response(find_beginning(request))};
-    case RankRequest::Kind::kRecords: return encode_rank_items(request.kind, find_records(request));
+    case RankRequest::Kind::kReplayRecords: return encode_rank_items(request.kind, find_replay_records(request));
     case RankRequest::Kind::kNotes: return encode_rank_items(request.kind, find_notes(request));
-    case RankRequest::Kind::kRows: return encode_rank_items(request.kind, find_rows(request));
+    case RankRequest::Kind::kLogRecords: return encode_rank_items(request.kind, find_log_records(request));
     case RankRequest::Kind::kGoodbye: note_goodbye(request); break;
     case RankRequest::Kind::kSignOfLife: break;
   }
   return Response();
 }
 
-// Done without the lock: ReplayRecords::keep() reads the stream under its own lock, and the stream
-// calls decided() under its own.
-std::vector<FoundItem> StreamService::find_records(const RankRequest& request) const {
+// Done without the lock: ReplayRecords::retain() reads the stream under its own lock, and the
+// stream calls decided() under its own.
+std::vector<FoundItem> StreamService::find_replay_records(const RankRequest& request) const {
   const std::shared_ptr<const ReplayRecords> replay = under_lock(&StreamService::replay_);
   const bool same_run = request.run == under_lock(&StreamService::run_);
   std::vector<FoundItem> found(request.items.size());
@@ -155,11 +156,11 @@ std::vector<FoundItem> StreamService::find_notes(const RankRequest& request) con
   return found;
 }
 
-std::vector<FoundItem> StreamService::find_rows(const RankRequest& request) {
+std::vector<FoundItem> StreamService::find_log_records(const RankRequest& request) {
   const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
-  for (const RankItem& row : request.items)
-    found.push_back({shelf ? shelf->take_row(request.run, row.partition, row.number) : std::nullopt});
+  for (const RankItem& item : request.items)
+    found.push_back({shelf ? shelf->take_record(request.run, item.partition, item.number) : std::nullopt});
   // With the lock held, since linger() could otherwise miss this between its check and its wait.
   const Lock lock(mutex_);
   request_arrived_.notify_all();
@@ -192,7 +193,7 @@ LeaderResponse StreamService::find_beginning(const RankRequest& request) {
   const Lock lock(mutex_);
   if (std::optional<LeaderResponse> other = other_run_response(request)) return *other;
   if (!beginning_ || !is_other_rank(request.rank)) return {Kind::kNotYet};
-  (void)note_request(request.rank, kKnowsBeginning);
+  (void)note_request(request.rank, kBeginning);
   return {.kind = Kind::kBeginning, .after = *beginning_};
 }
 
@@ -239,7 +240,7 @@ Stream* StreamService::note_request(int rank, int64_t first) {
 // Drops the decisions that all ranks have: a rank that requests a decision has all earlier ones.
 // Returns true if more may be decided now and could not be before.
 bool StreamService::drop_acknowledged() {
-  // Until all ranks have sent a request the minimum is kNever, and nothing is dropped.
+  // Until all ranks have sent a request the minimum is kNothing, and nothing is dropped.
   const int64_t least = *std::min_element(last_requested_.begin() + 1, last_requested_.end());
   const bool full = decisions_.size() >= kMostAhead;
   while (!decisions_.empty() && decisions_.front().first < least) decisions_.pop_front();

@@ -37,7 +37,7 @@ class StreamService final : public Service, public DecisionObserver {
   void set_leader(Stream* stream);
   /// Serves the records of this rank's replay buffer to other ranks.
   void serve_replay(std::shared_ptr<const ReplayRecords> replay);
-  /// Serves the notes and rows of this rank's shelf to other ranks.
+  /// Serves the notes and records of this rank's shelf to other ranks.
   void serve_shelf(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.
   void begin_run(uint64_t run);
@@ -60,9 +60,9 @@ class StreamService final : public Service, public DecisionObserver {
   using Kind = LeaderResponse::Kind;
   Buffer find_decision(const RankRequest& request);
   LeaderResponse find_beginning(const RankRequest& request);
-  std::vector<FoundItem> find_records(const RankRequest& request) const;
+  std::vector<FoundItem> find_replay_records(const RankRequest& request) const;
   std::vector<FoundItem> find_notes(const RankRequest& request) const;
-  std::vector<FoundItem> find_rows(const RankRequest& request);
+  std::vector<FoundItem> find_log_records(const RankRequest& request);
   void note_goodbye(const RankRequest& request);
   std::optional<LeaderResponse> other_run_response(const RankRequest& request) const FOREBAY_REQUIRES(mutex_);
   void note_heard(int rank);
@@ -78,7 +78,9 @@ class StreamService final : public Service, public DecisionObserver {
     return this->*member;
   }
 
-  static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
+  // Values of `last_requested_` that are no record. They are ordered with the records: a rank
+  // requests nothing, then the beginning of the run, then decisions, and then it leaves.
+  static constexpr int64_t kNothing = -2, kBeginning = -1, kLeft = INT64_MAX;
 
   const StreamClock& clock_;
   mutable Mutex mutex_;

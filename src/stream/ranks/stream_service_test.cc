@@ -113,7 +113,7 @@ TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_noth
 }
 
 TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
-  EXPECT_EQ(items(Asks::kRecords, {{0, 0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
+  EXPECT_EQ(items(Asks::kReplayRecords, {{0, 0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
   const auto log = log_with({100}, 1000);
   const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   AwaitedStream stream(log, decisions_of(10));
@@ -123,7 +123,7 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   service_.serve_replay(kept);
   const auto states = [&](uint64_t run) {
     std::vector<ItemState> found;
-    for (const ResponseItem& item : items(Asks::kRecords, {{0, 2}, {0, 4}, {0, 6}, {0, 7}}, 1, run))
+    for (const ResponseItem& item : items(Asks::kReplayRecords, {{0, 2}, {0, 4}, {0, 6}, {0, 7}}, 1, run))
       found.push_back(item.state);
     return found;
   };
@@ -131,7 +131,7 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   EXPECT_EQ(states(1),
             (std::vector<ItemState>{ItemState::kHere, ItemState::kAbsent, ItemState::kComing, ItemState::kAbsent}));
   EXPECT_EQ(states(2)[0], ItemState::kAbsent) << "numbers of another run are others";
-  EXPECT_EQ(items(Asks::kRecords, {{0, 2}})[0].body.size(), kept->bytes_of(2)->size());
+  EXPECT_EQ(items(Asks::kReplayRecords, {{0, 2}})[0].body.size(), kept->bytes_of(2)->size());
   stream.stop();
 }
 
@@ -152,12 +152,12 @@ TEST_F(StreamServiceTest, tells_what_it_reads_and_gives_each_record_once) {
   shelf->add({record}, {});  // the first note does not fit beside the second one
   EXPECT_EQ(items(Asks::kNotes, {{0, 0}}, 2)[0].state, ItemState::kAbsent) << "forgotten";
   const std::vector<RankItem> rows{{0, RecordShelf::hash_of("5")}, {0, 1}, {9, 1}};
-  EXPECT_EQ(items(Asks::kRows, rows, 1, 2)[0].state, ItemState::kAbsent) << "of another run";
-  const std::vector<ResponseItem> given = items(Asks::kRows, rows);
+  EXPECT_EQ(items(Asks::kLogRecords, rows, 1, 2)[0].state, ItemState::kAbsent) << "of another run";
+  const std::vector<ResponseItem> given = items(Asks::kLogRecords, rows);
   EXPECT_EQ(given[0].state, ItemState::kHere);
   EXPECT_EQ(given[1].state, ItemState::kAbsent);
   EXPECT_EQ(given[2].state, ItemState::kAbsent);
-  EXPECT_EQ(items(Asks::kRows, rows)[0].state, ItemState::kAbsent) << "it was given";
+  EXPECT_EQ(items(Asks::kLogRecords, rows)[0].state, ItemState::kAbsent) << "it was given";
 }
 
 TEST_F(StreamServiceTest, strangers_bytes_are_refused) {

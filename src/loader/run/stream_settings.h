@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cluster/run_terms.h"
+#include "loader/run/run.h"
+#include "stream/record_log.h"
+#include "stream/replay_disk.h"
+#include "stream/stream_options.h"
+
+namespace forebay {
+
+// What a pipeline's description and the loader's options say about a stream. The functions keep no
+// state; StreamRun calls them on the consumer's thread while it opens.
+
+/// InvalidArgument if an option does not apply to streams.
+Status check_stream_options(const LoaderOptions& options);
+
+/// The options of a stream, from `.buffer()`, `.shuffle()` and the source. `global_batch`: records
+/// of one step over all ranks. Does not open the disk space of policy="spill".
+StreamOptions stream_options_of(const Description& description, const LoaderOptions& options, int64_t global_batch);
+
+/// Whether the run retains records for a replay, in addition to those of the next steps.
+bool retains_records(const Description& description, const StreamOptions& options);
+
+/// Opens the disk space for records that a replay retains. Null if the system's temporary folder is
+/// unusable and the user named no other: all retained records then stay in memory.
+Result<std::shared_ptr<ReplayDisk>> open_replay_disk(const Description& description);
+
+/// Opens the disk space for records that policy="spill" moves out of memory. InvalidArgument if the
+/// records of this log cannot be written to a disk.
+Result<std::shared_ptr<SpillSpace>> open_spill_space(const Description& description, const RecordLog& log);
+
+/// The settings that must be equal on all ranks: they decide which rank has which record, how many
+/// steps there are, and what ranks exchange. `log` is the stream's.
+RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, const StreamOptions& options,
+                      const RecordLog& log);
+
+}  // namespace forebay
