@@ -65,18 +65,18 @@ ColumnsWriter::ColumnsWriter(const TablePlan& plan, std::span<const size_t> fiel
   for (const size_t field : fields) columns_.schema.push_back(plan.schema[field]);
 }
 
-Status ColumnsWriter::add(size_t number, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned) {
-  const Leaf& leaf = plan_.leaves[number];
+Status ColumnsWriter::add(size_t leaf_index, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned) {
+  const Leaf& leaf = plan_.leaves[leaf_index];
   Status status = check_rows(chunks);
   if (!status.ok()) return named(leaf, status);
   const auto flat = flatten_chunks(chunks, leaf, owned);
   if (!flat.ok()) return named(leaf, flat.status());
-  return named(leaf, add_flat(number, *flat));
+  return named(leaf, add_flat(leaf_index, *flat));
 }
 
-Status ColumnsWriter::add_int96(size_t number, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
+Status ColumnsWriter::add_int96(size_t leaf_index, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
                                 const std::vector<std::shared_ptr<arrow::Array>>& nanoseconds) {
-  const Leaf& leaf = plan_.leaves[number];
+  const Leaf& leaf = plan_.leaves[leaf_index];
   for (const auto* chunks : {&seconds, &nanoseconds}) {
     if (const Status status = check_rows(*chunks); !status.ok()) return named(leaf, status);
   }
@@ -88,7 +88,7 @@ Status ColumnsWriter::add_int96(size_t number, const std::vector<std::shared_ptr
   auto flat = flatten_chunks(nanoseconds, ticks, true);
   if (!flat.ok()) return named(leaf, flat.status());
   if (const Status status = join_ticks(*whole, leaf, *flat); !status.ok()) return named(leaf, status);
-  return named(leaf, add_flat(number, *flat));
+  return named(leaf, add_flat(leaf_index, *flat));
 }
 
 Status ColumnsWriter::check_rows(const std::vector<std::shared_ptr<arrow::Array>>& chunks) const {
@@ -98,14 +98,14 @@ Status ColumnsWriter::check_rows(const std::vector<std::shared_ptr<arrow::Array>
   return chunks.empty() ? corrupt("has no values at all") : Status();
 }
 
-Status ColumnsWriter::add_flat(size_t number, const FlatLeaf& flat) {
-  const Leaf& leaf = plan_.leaves[number];
+Status ColumnsWriter::add_flat(size_t leaf_index, const FlatLeaf& flat) {
+  const Leaf& leaf = plan_.leaves[leaf_index];
   if (leaf.nulls.kind == NullPolicy::Kind::kError) FOREBAY_RETURN_IF_ERROR(note_nulls(flat, leaf, bad_));
   if (leaf.kind == FieldKind::kText) FOREBAY_RETURN_IF_ERROR(note_bad_text(flat, leaf, bad_));
   FOREBAY_RETURN_IF_ERROR(note_lost(flat, leaf, bad_));
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Output& output = plan_.outputs[fields_[i]];
-    if (output.leaf != number) continue;
+    if (output.leaf != leaf_index) continue;
     FOREBAY_ASSIGN(columns_.values[i], output_values(flat, leaf, output));
   }
   return {};

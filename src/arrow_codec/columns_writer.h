@@ -6,7 +6,7 @@
 
 #include <arrow/type_fwd.h>
 
-#include "arrow_codec/flat_leaf.h"
+#include "arrow_codec/leaf_output.h"
 #include "arrow_codec/table_plan.h"
 #include "base/columns.h"
 
@@ -18,18 +18,18 @@ class ColumnsWriter {
  public:
   ColumnsWriter(const TablePlan& plan, std::span<const size_t> fields, int64_t rows);
 
-  /// Adds the column of a leaf (see flatten()), which must have `rows` rows in all. Must be called
+  /// Adds the column of the leaf TablePlan::leaves[leaf_index] (see flatten()), which must have `rows` rows in all. Must be called
   /// once per leaf. Corrupt, naming the column, if the number of rows differs or the arrays
   /// contradict the plan.
-  Status add(size_t leaf, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned);
+  Status add(size_t leaf_index, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned);
   /// The same for a leaf of INT96 timestamps, which was read both as seconds and as nanoseconds.
-  Status add_int96(size_t leaf, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
+  Status add_int96(size_t leaf_index, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
                    const std::vector<std::shared_ptr<arrow::Array>>& nanoseconds);
   /// Returns the columns. Must be called after all leaves of the fields were added.
   Result<Columns> finish();
 
  private:
-  Status add_flat(size_t leaf, const FlatLeaf& flat);
+  Status add_flat(size_t leaf_index, const FlatLeaf& flat);
   Status check_rows(const std::vector<std::shared_ptr<arrow::Array>>& chunks) const;
 
   const TablePlan& plan_;

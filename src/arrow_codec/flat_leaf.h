@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -19,14 +18,17 @@ namespace forebay {
 struct FlatLeaf {
   std::vector<int64_t> slots;  ///< number of slots by level
   std::vector<Buffer> valid;   ///< by level: one byte (0 or 1) per slot; empty if all are valid
-  /// By list: int64, one per slot of its level plus the end, beginning at 0.
+  /// By list, the outermost first: int64, one per slot of level i for list i plus the end, beginning
+  /// at 0. A slot of level i is one list, and its elements are slots of level i + 1. The elements of
+  /// a string are its bytes, which have no level.
   std::vector<Buffer> offsets;
   Buffer values;       ///< elements, or the bytes of all strings
   Buffer exact = {};   ///< by element: 0 if its value was lost in a conversion; empty if none was
   bool owned = false;  ///< no other object uses the memory of `values`
 
   int64_t rows() const { return slots[0]; }
-  const int64_t* offset(size_t list) const { return reinterpret_cast<const int64_t*>(offsets[list].data()); }
+  /// Array of flat.slots[list] + 1 elements.
+  const int64_t* offsets_of(size_t list) const { return reinterpret_cast<const int64_t*>(offsets[list].data()); }
 };
 
 /// Flattens the whole column of a leaf. A struct with one member may stand for any requested
@@ -38,32 +40,8 @@ struct FlatLeaf {
 /// allocated.
 Result<FlatLeaf> flatten(const std::shared_ptr<arrow::Array>& column, const Leaf& leaf, bool owned);
 
-/// Concatenates the rows of all parts. Copies, unless there is only one part.
+/// Concatenates the rows of all parts of one leaf. Always copies; `parts` must not be empty.
+/// OutOfBudget as above.
 Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
-
-/// Extracts one field of the table.
-Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output);
-
-/// Collects bad rows and their errors. A row keeps its first error.
-class BadRowCollector {
- public:
-  /// Reserves memory for at most `count` further rows. It is requested at once and in growing
-  /// steps, because each refusal costs a decode.
-  Status reserve(size_t count);
-  void add(int64_t row, const Status& reason) { rows_.try_emplace(row, reason); }
-  /// Null if there are no bad rows.
-  std::shared_ptr<const std::map<int64_t, Status>> take() &&;
-
- private:
-  std::map<int64_t, Status> rows_;
-  uint64_t charged_ = 0;  ///< number of rows that memory was requested for
-};
-
-/// Adds the rows with a null at any level.
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
-/// Adds the rows with text that is not UTF-8.
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
-/// Adds the rows with a value that the leaf's type cannot hold.
-Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad);
 
 }  // namespace forebay

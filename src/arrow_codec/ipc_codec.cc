@@ -50,17 +50,17 @@ Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piec
   const auto first = std::ranges::find_if(index, [&](const TableFile::Piece& piece) {
     return piece.offset == 0 && piece.bytes.size() >= stream.schema.head_bytes;
   });
-  if (stream.wanted || first == index.end())
+  if (stream.next_read || first == index.end())
     return internal_error("an Arrow stream was opened with less than its heads");
-  FOREBAY_ASSIGN(Buffer end, make_ipc_end(stream, first->bytes.span().first(stream.schema.head_bytes)));
-  const uint64_t size = file_size + end.size();
-  index.push_back({file_size, std::move(end)});
-  return IpcTable::open(std::move(index), std::move(stream.blocks), size, reading);
+  FOREBAY_ASSIGN(Buffer footer, make_ipc_footer(stream, first->bytes.span().first(stream.schema.head_bytes)));
+  const uint64_t size = file_size + footer.size();
+  index.push_back({file_size, std::move(footer)});
+  return IpcTable::open(std::move(index), std::move(stream.footer), size, reading);
 }
 
 }  // namespace
 
-Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
+Result<uint64_t> IpcCodec::index_tail_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
   // A stream has nothing at its end; its head identifies it.
   if (!has_file_end(tail)) return uint64_t{0};
   // The end of a file: footer, its length (int32, little-endian), "ARROW1" (Arrow columnar format,
@@ -80,11 +80,11 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
     if (!have.empty()) FOREBAY_RETURN_IF_ERROR(check_head(have.front(), file_size));
     // Each piece begins at a message.
     FOREBAY_ASSIGN(const IpcStream stream, walk_ipc_stream(have, file_size, have.empty() ? 0 : have.back().offset));
-    if (stream.wanted) ranges.push_back(*stream.wanted);
+    if (stream.next_read) ranges.push_back(*stream.next_read);
     return ranges;
   }
   if (!have.empty()) return ranges;
-  FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail, file_size));
+  FOREBAY_ASSIGN(const uint64_t bytes, index_tail_bytes(tail, file_size));
   FOREBAY_ASSIGN(const IpcFooter footer, footer_of(tail, file_size, bytes));
   // For batches only the head is needed: it has the number of rows, which ids need before anything
   // is read.
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const TableFile>> IpcCodec::open(Buffer tail, uint64_t fi
                                                         std::span<const TableFile::Piece> more) const {
   std::vector<TableFile::Piece> index(more.begin(), more.end());
   if (!has_file_end(tail.span())) return open_stream(std::move(index), file_size, reading);
-  FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail.span(), file_size));
+  FOREBAY_ASSIGN(const uint64_t bytes, index_tail_bytes(tail.span(), file_size));
   FOREBAY_ASSIGN(IpcFooter footer, footer_of(tail.span(), file_size, bytes));
   index.push_back({file_size - tail.size(), std::move(tail)});
   return IpcTable::open(std::move(index), std::move(footer), file_size, reading);

@@ -9,7 +9,7 @@ namespace forebay {
 /// stream is found by following the heads, one read each. Stateless; any thread may use it.
 class IpcCodec final : public TableCodec {
  public:
-  Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;
+  Result<uint64_t> index_tail_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;
   Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t> tail, uint64_t file_size,
                                               std::span<const TableFile::Piece> have) const override;
   Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const TableReading& reading,

@@ -71,7 +71,7 @@ uint64_t prefix_of(std::span<const uint8_t> head) {
 /// The message at an offset of the stream.
 struct Step {
   enum class Kind : uint8_t { kNeedsBytes, kEnd, kMessage } kind = Kind::kEnd;
-  ByteRange wanted = {};
+  ByteRange next_read = {};  ///< for kNeedsBytes
   IpcBlock block = {};
   Message message = {};
 };
@@ -155,16 +155,16 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
     FOREBAY_ASSIGN(const Step step, walk.step(offset));
     if (step.kind == Step::Kind::kEnd) return stream;
     if (step.kind == Step::Kind::kNeedsBytes) {
-      stream.wanted = step.wanted;
+      stream.next_read = step.next_read;
       return stream;
     }
     if ((offset == 0) != (step.message.type == kSchema)) return damaged(offset);
     if (step.message.type == kSchema) {
       stream.schema = step.block;
     } else if (step.message.type == kDictionary) {
-      stream.blocks.dictionaries.push_back(step.block);
+      stream.footer.dictionaries.push_back(step.block);
     } else if (step.message.type == kRecordBatch) {
-      stream.blocks.batches.push_back(step.block);
+      stream.footer.batches.push_back(step.block);
     } else {
       return unsupported(fmt::format(
           "expected a record batch in the Arrow stream, found a message of kind {}; write a table", step.message.type));
@@ -175,17 +175,17 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
 
 // The offsets of this flatbuffer lead only forwards, so the schema's message can follow the new
 // tables unchanged.
-Result<Buffer> make_ipc_end(const IpcStream& stream, std::span<const uint8_t> schema) {
+Result<Buffer> make_ipc_footer(const IpcStream& stream, std::span<const uint8_t> schema) {
   const std::span<const uint8_t> message = schema.subspan(std::min<uint64_t>(prefix_of(schema), schema.size()));
   const std::optional<Message> read = read_message(FlatBytes(message));
   if (!read) return damaged(0);
   constexpr uint64_t kVtable = 4, kTable = 16, kDictionaries = 36, kBlockBytes = 24;
-  const uint64_t batches = kDictionaries + 4 + kBlockBytes * stream.blocks.dictionaries.size() + 4;
-  const uint64_t copied = batches + 4 + kBlockBytes * stream.blocks.batches.size();
-  const uint64_t footer = copied + message.size();
-  if (footer > INT32_MAX)
+  const uint64_t batches = kDictionaries + 4 + kBlockBytes * stream.footer.dictionaries.size() + 4;
+  const uint64_t copied = batches + 4 + kBlockBytes * stream.footer.batches.size();
+  const uint64_t footer_bytes = copied + message.size();
+  if (footer_bytes > INT32_MAX)
     return unsupported("the Arrow stream has more batches than an index of 2 GiB holds; write larger ones");
-  Buffer out = Buffer::allocate(footer + 10);
+  Buffer out = Buffer::allocate(footer_bytes + 10);
   std::memset(out.data(), 0, out.size());
   put(out, 0, static_cast<uint32_t>(kTable));
   // File.fbs, Footer: version, schema, dictionaries, recordBatches; offsets in the table.
@@ -196,11 +196,11 @@ Result<Buffer> make_ipc_end(const IpcStream& stream, std::span<const uint8_t> sc
   put(out, kTable + 8, static_cast<uint32_t>(kDictionaries - (kTable + 8)));
   put(out, kTable + 12, static_cast<uint32_t>(batches - (kTable + 12)));
   put(out, kTable + 16, read->version);
-  put_blocks(out, kDictionaries, stream.blocks.dictionaries);
-  put_blocks(out, batches, stream.blocks.batches);
+  put_blocks(out, kDictionaries, stream.footer.dictionaries);
+  put_blocks(out, batches, stream.footer.batches);
   std::memcpy(out.data() + copied, message.data(), message.size());
-  put(out, footer, static_cast<int32_t>(footer));
-  std::memcpy(out.data() + footer + 4, "ARROW1", 6);
+  put(out, footer_bytes, static_cast<int32_t>(footer_bytes));
+  std::memcpy(out.data() + footer_bytes + 4, "ARROW1", 6);
   return out;
 }
 

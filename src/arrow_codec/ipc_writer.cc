@@ -51,7 +51,7 @@ size_t buffers_of(const arrow::DataType& type) {
 Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& file, const arrow::Schema& schema) {
   const size_t enough = std::min(kEnoughOfTail, file.size());
   const Buffer tail = file.together(file.size() - enough, enough);
-  FOREBAY_ASSIGN(const uint64_t index, IpcCodec().index_bytes(tail.span(), file.size()));
+  FOREBAY_ASSIGN(const uint64_t index, IpcCodec().index_tail_bytes(tail.span(), file.size()));
   const Buffer described = file.together(file.size() - index, index - kMagicBytes);
   FOREBAY_ASSIGN(const IpcFooter footer, read_ipc_footer(described.span(), file.size()));
   std::vector<std::vector<ByteRange>> ranges;

@@ -1,3 +1,5 @@
+#include "arrow_codec/leaf_output.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -7,7 +9,6 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
-#include "arrow_codec/flat_leaf.h"
 #include "arrow_codec/recycling_pool.h"
 #include "base/utf8.h"
 #include "forebay/string_list.h"
@@ -28,18 +29,19 @@ Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
     std::iota(to, to + rows + 1, int64_t{0});
     return out;
   }
-  std::memcpy(to, flat.offset(0), out.size());
+  std::memcpy(to, flat.offsets_of(0), out.size());
   for (int list = 1; list < level; ++list) {
-    const int64_t* inner = flat.offset(static_cast<size_t>(list));
+    const int64_t* inner = flat.offsets_of(static_cast<size_t>(list));
     // Composes the offsets level by level, until they count the slots of that level.
     for (size_t row = 0; row <= rows; ++row) to[row] = inner[to[row]];
   }
   return out;
 }
 
+/// Lengths of the lists that are the slots of `level`.
 Result<Buffer> lengths(const FlatLeaf& flat, int level) {
   const auto slots = static_cast<size_t>(flat.slots[static_cast<size_t>(level)]);
-  const int64_t* offsets = flat.offset(static_cast<size_t>(level));
+  const int64_t* offsets = flat.offsets_of(static_cast<size_t>(level));
   FOREBAY_ASSIGN(Buffer out, take_memory(slots * sizeof(int32_t)));
   auto* to = reinterpret_cast<int32_t*>(out.data());
   for (size_t slot = 0; slot < slots; ++slot) {
@@ -50,6 +52,7 @@ Result<Buffer> lengths(const FlatLeaf& flat, int level) {
   return out;
 }
 
+/// Validity of the slots of `level`, one byte each.
 Result<Buffer> validity(const FlatLeaf& flat, int level) {
   const auto at = static_cast<size_t>(level);
   if (!flat.valid[at].empty()) return flat.valid[at];
@@ -79,7 +82,7 @@ Result<Buffer> list_offsets(const FlatLeaf& flat, const int64_t* strings, const 
 Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
   FOREBAY_ASSIGN(const Buffer rows, row_offsets(flat, level));
   const auto* strings = reinterpret_cast<const int64_t*>(rows.data());
-  const int64_t* bytes = flat.offset(static_cast<size_t>(level));
+  const int64_t* bytes = flat.offsets_of(static_cast<size_t>(level));
   ColumnValues out;
   FOREBAY_ASSIGN(out.offsets, list_offsets(flat, strings, bytes));
   FOREBAY_ASSIGN(out.values, take_memory(static_cast<size_t>(out.offset()[flat.rows()])));
@@ -98,51 +101,39 @@ Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
   return out;
 }
 
-/// Visits the rows with a 0 in `there`, which has one byte per slot of `level`. Rows come in
-/// ascending order; one may be visited more than once.
+/// Visits the rows with a 0 in `valid`, which has one byte per slot of `level`; an empty `valid`
+/// means that there is none. Rows come in ascending order; one may be visited more than once.
 template <typename Visit>
-Status each_row_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, Visit visit) {
-  if (there.empty()) return {};
+Status visit_rows_with_zero(const FlatLeaf& flat, const Leaf& leaf, const Buffer& valid, int level, Visit visit) {
+  if (valid.empty()) return {};
   if (level == 0 || leaf.lists == 0) {
     const auto slots_a_row = static_cast<size_t>(level == 0 ? 1 : leaf.elements());
-    for (size_t slot = 0; slot < there.size(); ++slot) {
-      if (there.data()[slot] == 0) visit(static_cast<int64_t>(slot / slots_a_row));
+    for (size_t slot = 0; slot < valid.size(); ++slot) {
+      if (valid.data()[slot] == 0) visit(static_cast<int64_t>(slot / slots_a_row));
     }
     return {};
   }
-  FOREBAY_ASSIGN(const Buffer offsets, row_offsets(flat, static_cast<int>(level)));
+  FOREBAY_ASSIGN(const Buffer offsets, row_offsets(flat, level));
   const auto* begin = reinterpret_cast<const int64_t*>(offsets.data());
   for (int64_t row = 0; row < flat.rows(); ++row) {
     const auto length = static_cast<size_t>(begin[row + 1] - begin[row]);
-    if (length > 0 && std::memchr(there.data() + begin[row], 0, length) != nullptr) visit(row);
+    if (length > 0 && std::memchr(valid.data() + begin[row], 0, length) != nullptr) visit(row);
   }
   return {};
 }
 
-/// Passes over the slots twice, because memory for the rows is requested before any is recorded.
-Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, const Status& reason,
-                    BadRowCollector& bad) {
+/// Adds the rows with a 0 in `valid` to `bad`. It passes over the slots twice, because memory for the rows is requested before
+/// any is recorded.
+Status add_rows_with_zero(const FlatLeaf& flat, const Leaf& leaf, const Buffer& valid, int level, const Status& reason,
+                          BadRowCollector& bad) {
   size_t count = 0;
   int64_t last = -1;
-  FOREBAY_RETURN_IF_ERROR(each_row_without(flat, leaf, there, level, [&](int64_t row) {
+  FOREBAY_RETURN_IF_ERROR(visit_rows_with_zero(flat, leaf, valid, level, [&](int64_t row) {
     count += row != last ? 1 : 0;
     last = row;
   }));
   FOREBAY_RETURN_IF_ERROR(bad.reserve(count));
-  return each_row_without(flat, leaf, there, level, [&](int64_t row) { bad.add(row, reason); });
-}
-
-/// Concatenates the `exact` bytes of the parts, `slots` in all.
-Result<Buffer> join_exact(const std::vector<FlatLeaf>& parts, int64_t slots) {
-  if (std::ranges::all_of(parts, [](const FlatLeaf& part) { return part.exact.empty(); })) return Buffer();
-  FOREBAY_ASSIGN(Buffer exact, take_memory(static_cast<size_t>(slots)));
-  std::memset(exact.data(), 1, exact.size());
-  uint8_t* to = exact.data();
-  for (const FlatLeaf& part : parts) {
-    if (!part.exact.empty()) std::memcpy(to, part.exact.data(), part.exact.size());
-    to += part.slots.back();
-  }
-  return exact;
+  return visit_rows_with_zero(flat, leaf, valid, level, [&](int64_t row) { bad.add(row, reason); });
 }
 
 /// How to read the column so that its values are not lost.
@@ -205,10 +196,11 @@ std::shared_ptr<const std::map<int64_t, Status>> BadRowCollector::take() && {
 
 Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
   // Outer levels come first, because their errors are more informative.
-  for (size_t level = 0; level < flat.valid.size(); ++level) {
+  for (int level = 0; level < static_cast<int>(flat.valid.size()); ++level) {
+    const Buffer& valid = flat.valid[static_cast<size_t>(level)];
     const Status reason = corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
                                               level == 0 ? "is null" : "has a null inside its list"));
-    FOREBAY_RETURN_IF_ERROR(note_without(flat, leaf, flat.valid[level], level, reason, bad));
+    FOREBAY_RETURN_IF_ERROR(add_rows_with_zero(flat, leaf, valid, level, reason, bad));
   }
   return {};
 }
@@ -218,14 +210,16 @@ Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
   const Status reason =
       corrupt(fmt::format("the column '{}' ({}) has a value here that {} does not hold; {}", leaf.name,
                           leaf.type->ToString(), column_type_word(leaf.read_as()), remedy(leaf)));
-  return note_without(flat, leaf, flat.exact, flat.slots.size() - 1, reason, bad);
+  const int last = static_cast<int>(flat.slots.size()) - 1;
+  return add_rows_with_zero(flat, leaf, flat.exact, last, reason, bad);
 }
 
 Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& bad) {
-  const auto last = static_cast<size_t>(leaf.lists) - 1;
-  const std::span offsets(flat.offset(last), static_cast<size_t>(flat.slots[last]) + 1);
+  const int last = leaf.lists - 1;
+  const auto texts = static_cast<size_t>(flat.slots[static_cast<size_t>(last)]);
+  const std::span offsets(flat.offsets_of(static_cast<size_t>(last)), texts + 1);
   if (all_utf8(flat.values.span(), offsets)) return {};
-  FOREBAY_ASSIGN(Buffer good, take_memory(static_cast<size_t>(flat.slots[last])));
+  FOREBAY_ASSIGN(Buffer good, take_memory(texts));
   for (size_t slot = 0; slot < good.size(); ++slot) {
     const auto from = static_cast<size_t>(offsets[slot]), to = static_cast<size_t>(offsets[slot + 1]);
     good.data()[slot] = is_utf8(flat.values.span().subspan(from, to - from)) ? 1 : 0;
@@ -234,67 +228,7 @@ Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRowCollector& ba
       corrupt(fmt::format("the column '{0}' holds text that is not UTF-8; restore the file, or read the column with "
                           "types={{'{0}': 'bytes'}}",
                           leaf.name));
-  return note_without(flat, leaf, good, last, reason, bad);
-}
-
-namespace {
-
-Result<Buffer> join_values(const std::vector<FlatLeaf>& parts) {
-  uint64_t bytes = 0;
-  for (const FlatLeaf& part : parts) bytes += part.values.size();
-  FOREBAY_ASSIGN(Buffer values, take_memory(bytes));
-  uint8_t* to = values.data();
-  for (const FlatLeaf& part : parts) {
-    if (!part.values.empty()) std::memcpy(to, part.values.data(), part.values.size());
-    to += part.values.size();
-  }
-  return values;
-}
-
-Result<Buffer> join_valid(const std::vector<FlatLeaf>& parts, size_t level, int64_t slots) {
-  FOREBAY_ASSIGN(Buffer valid, take_memory(static_cast<size_t>(slots)));
-  std::memset(valid.data(), 1, valid.size());
-  size_t at = 0;
-  for (const FlatLeaf& part : parts) {
-    if (!part.valid[level].empty()) std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
-    at += static_cast<size_t>(part.slots[level]);
-  }
-  return valid;
-}
-
-Result<Buffer> join_offsets(const std::vector<FlatLeaf>& parts, size_t list, int64_t slots) {
-  FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots + 1) * sizeof(int64_t)));
-  auto* out = reinterpret_cast<int64_t*>(offsets.data());
-  int64_t base = 0;
-  for (const FlatLeaf& part : parts) {
-    const int64_t part_slots = part.slots[list];
-    for (int64_t slot = 0; slot < part_slots; ++slot) *out++ = base + part.offset(list)[slot];
-    base += part.offset(list)[part_slots];
-  }
-  *out = base;
-  return offsets;
-}
-
-}  // namespace
-
-Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
-  FlatLeaf all;
-  const size_t levels = parts[0].slots.size();
-  all.slots.assign(levels, 0);
-  for (const FlatLeaf& part : parts)
-    for (size_t level = 0; level < levels; ++level) all.slots[level] += part.slots[level];
-  all.owned = true;
-  FOREBAY_ASSIGN(all.values, join_values(parts));
-  FOREBAY_ASSIGN(all.exact, join_exact(parts, all.slots.back()));
-  for (size_t level = 0; level < levels; ++level) {
-    FOREBAY_ASSIGN(Buffer valid, join_valid(parts, level, all.slots[level]));
-    all.valid.push_back(std::move(valid));
-  }
-  for (size_t list = 0; list < parts[0].offsets.size(); ++list) {
-    FOREBAY_ASSIGN(Buffer offsets, join_offsets(parts, list, all.slots[list]));
-    all.offsets.push_back(std::move(offsets));
-  }
-  return all;
+  return add_rows_with_zero(flat, leaf, good, last, reason, bad);
 }
 
 }  // namespace forebay

@@ -17,10 +17,13 @@ namespace forebay {
 
 namespace {
 
+// A group is decoded as a whole, so it is small enough that several fit into the memory of a loader
+// at once, and large enough that the work per group does not matter.
 constexpr int64_t kGroupRows = int64_t{1} << 16;
 constexpr int64_t kGroupBytes = int64_t{16} << 20;
 constexpr std::string_view kTableInMemory = "the table in memory";
 
+/// Bytes of the buffers that the array refers to; 0 if Arrow cannot tell.
 uint64_t column_bytes(const arrow::Array& array) {
   const auto bytes = arrow::util::ReferencedBufferSize(array);
   return bytes.ok() ? static_cast<uint64_t>(std::max<int64_t>(0, *bytes)) : 0;
@@ -81,6 +84,7 @@ ChunkCost MemoryTable::cost(int64_t group, std::span<const size_t> fields) const
   ChunkCost cost;
   for (const size_t field : fields) {
     const Leaf& leaf = plan_.leaves[plan_.outputs[field].leaf];
+    // Without lists, the size of a field follows from its shape and the number of rows alone.
     const uint64_t bytes = leaf.lists == 0 ? 0 : column_bytes(*batch.column(static_cast<int>(leaf.column)));
     cost.decoded_bytes += field_bytes(plan_, field, batch.num_rows(), bytes);
   }
@@ -90,9 +94,10 @@ ChunkCost MemoryTable::cost(int64_t group, std::span<const size_t> fields) const
 Result<Columns> MemoryTable::decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> /*pieces*/,
                                     WorkMemory& memory) const {
   const arrow::RecordBatch& batch = *groups_[static_cast<size_t>(group)];
+  // Limits the memory that batch_columns() takes from the pool on this thread.
   Allowance allowance(cost(group, fields).decoded_bytes, memory);
   try {
-    return batch_columns(plan_, fields, batch.num_rows(), batch.columns(), false);
+    return batch_columns(plan_, fields, batch.num_rows(), batch.columns(), /*owned=*/false);
   } catch (const std::exception& error) {
     return from_exception(error, kTableInMemory);
   }

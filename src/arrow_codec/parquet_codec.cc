@@ -21,7 +21,7 @@ constexpr std::string_view kFooter = "the footer of the Parquet file";
 
 }  // namespace
 
-Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
+Result<uint64_t> ParquetCodec::index_tail_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
   if (file_size < kSmallestFile || tail.size() < kTailBytes)
     return corrupt(fmt::format("is no Parquet file: {} bytes are too few", file_size));
   const uint8_t* end = tail.data() + tail.size();
@@ -40,7 +40,7 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
 Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_t file_size,
                                                             const TableReading& reading,
                                                             std::span<const TableFile::Piece> /*more*/) const {
-  FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail.span(), file_size));
+  FOREBAY_ASSIGN(const uint64_t bytes, index_tail_bytes(tail.span(), file_size));
   if (tail.size() < bytes) return internal_error("a Parquet file was opened with less than its footer");
   const auto length = static_cast<int64_t>(bytes - kTailBytes);
   try {

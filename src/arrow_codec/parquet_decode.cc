@@ -24,10 +24,11 @@ namespace {
 
 // Most pages are smaller; memory for larger ones is requested when they come.
 constexpr uint64_t kPageBytes = uint64_t{2} << 20;
-// If a chunk claims to expand by more than this factor, its pages are counted before memory is
-// allocated.
-constexpr uint64_t kSuspicious = 64;
-constexpr uint64_t kHarmless = uint64_t{1} << 20;
+// If a chunk claims to expand by more than this factor, the values of its pages are counted before
+// memory is allocated for them.
+constexpr uint64_t kUncheckedExpansion = 64;
+// Chunks up to this size are not counted: a wrong claim costs little.
+constexpr uint64_t kUncheckedBytes = uint64_t{1} << 20;
 
 parquet::ReaderProperties reader_properties() {
   parquet::ReaderProperties properties(&RecyclingPool::instance());
@@ -61,6 +62,7 @@ int64_t count_values(parquet::PageReader& pages) {
     values += page.num_values;
     return true;
   });
+  // NextPage() passes each data page to the filter, which has it skipped.
   while (pages.NextPage() != nullptr) {
   }
   return values;
@@ -89,14 +91,14 @@ uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_
 
 Status ParquetTable::check_pages(const Group& group, std::span<const size_t> leaves,
                                  std::span<const Piece> pieces) const {
-  const auto number = static_cast<int>(&group - groups_.data());
+  const auto group_index = static_cast<int>(&group - groups_.data());
   for (const size_t i : leaves) {
     const Chunk& chunk = group.chunks[i];
     const uint64_t claimed = chunk.values * std::max<size_t>(1, dtype_size(plan_.leaves[i].dtype));
     // Dictionaries and run lengths can expand a lot, so a large claim is checked and not refused.
-    if (claimed < kHarmless || claimed / kSuspicious < chunk.range.length) continue;
+    if (claimed < kUncheckedBytes || claimed / kUncheckedExpansion < chunk.range.length) continue;
     const auto reader = open_reader(pieces, file_size_, footer_);
-    const auto pages = reader->RowGroup(number)->GetColumnPageReader(plan_.leaves[i].number);
+    const auto pages = reader->RowGroup(group_index)->GetColumnPageReader(plan_.leaves[i].number);
     const int64_t counted = count_values(*pages);
     if (counted != static_cast<int64_t>(chunk.values))
       return corrupt(fmt::format("the column '{}': {} values are claimed, the pages hold {}", plan_.leaves[i].name,
@@ -130,9 +132,10 @@ class ParquetTable::LeafReader {
     return {};
   }
 
-  /// Returns the values of the leaf with this number in the file. Its form has to be open.
-  Result<arrow::ArrayVector> read(Form form, int leaf) {
-    auto table = readers_[form]->ReadRowGroup(group_, {leaf});
+  /// Returns the values of the leaf with this number in the file (Leaf::number). The form has to be
+  /// open.
+  Result<arrow::ArrayVector> read(Form form, int leaf_number) {
+    auto table = readers_[form]->ReadRowGroup(group_, {leaf_number});
     if (!allowance_.refusal().ok()) return allowance_.refusal();
     if (!table.ok()) return from_arrow(table.status(), subject_);
     if ((*table)->num_columns() != 1)
@@ -152,15 +155,15 @@ class ParquetTable::LeafReader {
   std::array<std::unique_ptr<parquet::arrow::FileReader>, 3> readers_;
 };
 
-Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fields, std::span<const Piece> pieces,
+Result<Columns> ParquetTable::decode(int64_t group_index, std::span<const size_t> fields, std::span<const Piece> pieces,
                                      WorkMemory& memory) const {
-  const Group& group = groups_[static_cast<size_t>(number)];
+  const Group& group = groups_[static_cast<size_t>(group_index)];
   const std::vector<size_t> leaves = leaves_of(fields);
   const uint64_t transient = transient_bytes(group, leaves);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
-  Allowance allowance(cost(number, fields).decoded_bytes + transient, memory);
+  Allowance allowance(cost(group_index, fields).decoded_bytes + transient, memory);
   ColumnsWriter writer(plan_, fields, group.rows);
-  LeafReader reader(pieces, file_size_, number, allowance);
+  LeafReader reader(pieces, file_size_, group_index, allowance);
   try {
     FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
     FOREBAY_RETURN_IF_ERROR(reader.open(LeafReader::kStored, footer_));
@@ -176,8 +179,8 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
   }
 }
 
-Status ParquetTable::decode_leaf(size_t number, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const {
-  const Leaf& leaf = plan_.leaves[number];
+Status ParquetTable::decode_leaf(size_t index, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const {
+  const Leaf& leaf = plan_.leaves[index];
   const bool as_plain = plain_footer_ != nullptr && read_plain(leaf, chunk);
   Result<arrow::ArrayVector> values =
       as_plain ? read_as_plain(leaf, reader) : reader.read(LeafReader::kStored, leaf.number);
@@ -185,11 +188,11 @@ Status ParquetTable::decode_leaf(size_t number, const Chunk& chunk, LeafReader& 
   const bool may_be_large = leaf.own.kind != FieldKind::kTensor && !leaf.steps.empty();
   if (!as_plain && may_be_large && values.status().code() == Code::kUnsupported) values = read_as_plain(leaf, reader);
   FOREBAY_ASSIGN(const arrow::ArrayVector chunks, std::move(values));
-  if (!leaf.int96) return writer.add(number, chunks, true);
+  if (!leaf.int96) return writer.add(index, chunks, /*owned=*/true);
   if (!reader.is_open(LeafReader::kSeconds))
     FOREBAY_RETURN_IF_ERROR(reader.open(LeafReader::kSeconds, as_plain ? plain_footer_ : footer_));
   FOREBAY_ASSIGN(const arrow::ArrayVector seconds, reader.read(LeafReader::kSeconds, leaf.number));
-  return writer.add_int96(number, seconds, chunks);
+  return writer.add_int96(index, seconds, chunks);
 }
 
 Result<arrow::ArrayVector> ParquetTable::read_as_plain(const Leaf& leaf, LeafReader& reader) const {

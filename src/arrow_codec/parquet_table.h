@@ -68,7 +68,7 @@ class ParquetTable final : public TableFile {
   uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
   Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
   class LeafReader;
-  Status decode_leaf(size_t number, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const;
+  Status decode_leaf(size_t index, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const;
   Result<arrow::ArrayVector> read_as_plain(const Leaf& leaf, LeafReader& reader) const;
 
   /// Strings in structs and lists are read with 64-bit offsets if they have at least this many

@@ -12,9 +12,10 @@ namespace forebay {
 
 namespace {
 
-class View final : public arrow::Buffer {
+/// Arrow buffer that owns a share of the memory that it refers to.
+class OwningView final : public arrow::Buffer {
  public:
-  explicit View(forebay::Buffer bytes)
+  explicit OwningView(forebay::Buffer bytes)
       : arrow::Buffer(bytes.data(), static_cast<int64_t>(bytes.size())), bytes_(std::move(bytes)) {}
 
  private:
@@ -23,7 +24,7 @@ class View final : public arrow::Buffer {
 
 }  // namespace
 
-std::shared_ptr<arrow::Buffer> arrow_view(const Buffer& bytes) { return std::make_shared<View>(bytes); }
+std::shared_ptr<arrow::Buffer> arrow_view(const Buffer& bytes) { return std::make_shared<OwningView>(bytes); }
 
 Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes) {
   // Nobody writes to it: changing values allocates new memory (columns.h).
@@ -52,24 +53,27 @@ arrow::Result<Buffer> PieceFile::find(uint64_t position) const {
   return arrow::Status::IOError("the bytes at ", position, " were not fetched");
 }
 
-arrow::Result<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAt(int64_t position, int64_t nbytes) {
+arrow::Result<uint64_t> PieceFile::readable_bytes(int64_t position, int64_t nbytes) const {
   if (position < 0 || nbytes < 0) return arrow::Status::IOError("a read of ", nbytes, " bytes at ", position);
   const uint64_t left = file_size_ - std::min(file_size_, static_cast<uint64_t>(position));
-  const uint64_t length = std::min(static_cast<uint64_t>(nbytes), left);
+  return std::min(static_cast<uint64_t>(nbytes), left);
+}
+
+arrow::Result<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAt(int64_t position, int64_t nbytes) {
+  ARROW_ASSIGN_OR_RAISE(const uint64_t length, readable_bytes(position, nbytes));
   if (length == 0) return arrow_view({});
   ARROW_ASSIGN_OR_RAISE(const Buffer found, find(static_cast<uint64_t>(position)));
   if (found.size() >= length) return arrow_view(found.slice(0, length));
   auto joined = take_memory(length);
-  // Callers of Arrow check the Allowance's refusal first, which has the figure.
+  // Arrow's status cannot carry the number of missing bytes, so callers of Arrow look at
+  // Allowance::refusal() first.
   if (!joined.ok()) return arrow::Status::OutOfMemory(joined.status().message());
   ARROW_RETURN_NOT_OK(ReadAt(position, static_cast<int64_t>(length), joined->data()).status());
   return arrow_view(*joined);
 }
 
 arrow::Result<int64_t> PieceFile::ReadAt(int64_t position, int64_t nbytes, void* out) {
-  if (position < 0 || nbytes < 0) return arrow::Status::IOError("a read of ", nbytes, " bytes at ", position);
-  const uint64_t left = file_size_ - std::min(file_size_, static_cast<uint64_t>(position));
-  const uint64_t length = std::min(static_cast<uint64_t>(nbytes), left);
+  ARROW_ASSIGN_OR_RAISE(const uint64_t length, readable_bytes(position, nbytes));
   for (uint64_t done = 0; done < length;) {
     ARROW_ASSIGN_OR_RAISE(const Buffer found, find(static_cast<uint64_t>(position) + done));
     const size_t part = std::min<uint64_t>(found.size(), length - done);

@@ -49,6 +49,9 @@ class PieceFile final : public arrow::io::RandomAccessFile {
 
  private:
   static arrow::Status no_position();
+  /// Number of bytes that a read returns: fewer than requested at the end of the file. An error for
+  /// negative arguments.
+  arrow::Result<uint64_t> readable_bytes(int64_t position, int64_t nbytes) const;
   /// The bytes from `position` to the end of the piece that contains it.
   arrow::Result<Buffer> find(uint64_t position) const;
 

@@ -56,7 +56,7 @@ inline Result<std::shared_ptr<const TableFile>> open_table(const TableCodec& cod
   const auto tail = [&](uint64_t bytes) {
     return copy_of(std::string_view(file).substr(file.size() - std::min<uint64_t>(bytes, file.size())));
   };
-  FOREBAY_ASSIGN(const uint64_t bytes, codec.index_bytes(tail(16).span(), file.size()));
+  FOREBAY_ASSIGN(const uint64_t bytes, codec.index_tail_bytes(tail(16).span(), file.size()));
   if (bytes > file.size()) return internal_error("asks for more than there is");
   std::vector<TableFile::Piece> more;
   while (true) {

@@ -33,8 +33,9 @@ struct EntryRef {
 /// of one sample (one row). An object of this class serves one `.cache()` of one pipeline. Its
 /// entries may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find(), has() and try_admit() never wait; put() may
-/// write.
+/// Every method may be called from any thread. find(), has() and try_admit() never wait for another
+/// thread or for a peer, but after a miss find() may read index files of the cache folder, at most ten times a
+/// second. put() may write.
 class EntryCache {
  public:
   struct Found {

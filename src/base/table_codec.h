@@ -126,12 +126,12 @@ class TableCodec {
   /// Number of bytes at the end of the file that open() needs. `tail` holds the last bytes of the
   /// file, at least 16 of them or the whole file. Corrupt if the file does not end as this format
   /// does.
-  virtual Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const = 0;
+  virtual Result<uint64_t> index_tail_bytes(std::span<const uint8_t> tail, uint64_t file_size) const = 0;
   /// Further byte ranges that open() needs, beyond `tail` and `have`, ascending and disjoint. The
   /// caller reads them and asks again, with everything it has read, until the list is empty. (An
   /// Arrow file gives the number of rows of a batch at the head of that batch only. An Arrow stream
-  /// also gives the position of the next batch there.) `tail` holds the bytes that index_bytes()
-  /// asked for.
+  /// also gives the position of the next batch there.) `tail` holds the bytes that
+  /// index_tail_bytes() asked for.
   virtual Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t> /*tail*/, uint64_t /*file_size*/,
                                                       std::span<const TableFile::Piece> /*have*/) const {
     return std::vector<ByteRange>();

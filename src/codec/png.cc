@@ -118,6 +118,7 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
   return {};
 }
 
+/// One pass of Adam7 interlacing: its first pixel, and the steps to the next ones.
 struct Adam7 {
   int64_t x, y, step_x, step_y;
 };
@@ -147,23 +148,26 @@ class Reader {
   }
   int64_t pixel_bytes() const { return forebay::pixel_bytes(mode_); }
 
-  /// Decodes the next row. `last` becomes true with the last row of the image.
-  Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
-    int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
-    last = error == SPNG_EOI;
+  enum class RowsLeft : uint8_t { kSome, kNone };
+
+  /// Decodes the next row. Tells whether the image has more rows.
+  static Result<RowsLeft> read_row(spng_ctx* library, uint8_t* row, int64_t size) {
+    const int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
+    if (error == 0) return RowsLeft::kSome;
+    if (error != SPNG_EOI) return status_of(error);
     // Checks the CRC of the chunk that contained the last row.
-    if (last) error = spng_decode_chunks(library);
-    return error == 0 ? Status() : status_of(error);
+    if (const int chunk_error = spng_decode_chunks(library); chunk_error != 0) return status_of(chunk_error);
+    return RowsLeft::kNone;
   }
 
   Status read_rows(spng_ctx* library, RowSink& sink) {
     const int64_t size = header_.row_bytes(header_.width);
     std::vector<uint8_t> row(static_cast<size_t>(size + kRowSlackBytes));
     std::vector<uint8_t> converted(static_cast<size_t>(crop_.width * pixel_bytes() + kRowSlackBytes));
-    bool last = false;
+    RowsLeft rows_left = RowsLeft::kSome;
     for (int64_t y = 0; y < crop_.y + crop_.height; ++y) {
-      if (last) return corrupt("PNG has too few rows");
-      FOREBAY_RETURN_IF_ERROR(read_row(library, row.data(), size, last));
+      if (rows_left == RowsLeft::kNone) return corrupt("PNG has too few rows");
+      FOREBAY_ASSIGN(rows_left, read_row(library, row.data(), size));
       if (y < crop_.y) continue;
       if (const uint8_t* ready = pixels_.in_place(row.data(), crop_.x)) {
         sink.row(ready);
@@ -182,10 +186,10 @@ class Reader {
     // Holds only the crop. Passes come one after the other, so its rows are complete only after the
     // last one.
     std::vector<uint8_t> frame(static_cast<size_t>(line * crop_.height + kRowSlackBytes));
-    for (bool last = false; !last;) {
+    for (RowsLeft rows_left = RowsLeft::kSome; rows_left != RowsLeft::kNone;) {
       spng_row_info info = {};
       if (const int error = spng_get_row_info(library, &info); error != 0) return status_of(error);
-      FOREBAY_RETURN_IF_ERROR(read_row(library, row.data(), size, last));
+      FOREBAY_ASSIGN(rows_left, read_row(library, row.data(), size));
       const int64_t y = static_cast<int64_t>(info.row_num) - crop_.y;
       if (y >= 0 && y < crop_.height)
         scatter(row.data(), kPasses[info.pass], converted.data(), &frame[static_cast<size_t>(y * line)]);

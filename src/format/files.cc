@@ -22,10 +22,11 @@ namespace {
 using Found = std::map<std::string, ObjectInfo>;  // alternatives of a pattern may overlap
 
 std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys,
-                                    SizesAre sizes = SizesAre::kKnown, bool learns_versions = false) {
+                                    ObjectSizes sizes = ObjectSizes::kKnown,
+                                    ObjectVersions versions = ObjectVersions::kFromTable) {
   return std::make_unique<ObjectSource>(
       std::move(store), [base = std::move(base)](std::string_view key) { return base + std::string(key); },
-      std::move(keys), std::vector<Column>(), sizes, learns_versions);
+      std::move(keys), std::vector<Column>(), sizes, versions);
 }
 
 /// Adds the matches of one pattern with wildcards to `found`, by full key. A base that does not
@@ -114,7 +115,8 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath location, std::vecto
   // Asking for each name would cost as many requests as an epoch, so a missing object is reported
   // when it is read.
   if (store.remote())
-    return make_source(location.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
+    return make_source(location.store, "", std::move(keys).in_order(), ObjectSizes::kUnknown,
+                       keep_versions ? ObjectVersions::kLearned : ObjectVersions::kFromTable);
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },

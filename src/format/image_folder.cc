@@ -61,7 +61,7 @@ class ImageFolderOpener {
       return invalid_argument(fmt::format("split_by='{}': use \"folder\" or \"none\"", options.split_by));
     }
     const Status walked = walk(*source_->store_, source_->root_, std::move(stop),
-                               [this](const std::string& folder, ListPage& page) { take(folder, page); });
+                               [this](const std::string& folder, ListPage& page) { add_page(folder, page); });
     // Only for the root. A folder below it that disappears during the walk is reported as it is.
     if (walked.code() == Code::kNotFound && walked.key() == shown_root()) {
       return not_found("no such folder; give the folder that holds the pictures").with_key(shown_root());
@@ -80,13 +80,14 @@ class ImageFolderOpener {
  private:
   std::string shown_root() const { return source_->store_->display_name(source_->root_); }
 
-  void take(const std::string& folder, ListPage& page) {
+  /// Adds the pictures of one page of the listing of `folder`, and reports its other objects.
+  void add_page(const std::string& folder, ListPage& page) {
     ImageFolderReport& report = source_->report_;
     report.skipped_hidden += page.hidden;
     report.skipped_irregular += page.circular.size();
     for (const std::string& link : page.circular) warn(kCircularLinks, below_root(link));
     const bool top = folder.size() == source_->root_.size();
-    if (top && source_->labelled_) take_class_folders(page);
+    if (top && source_->labelled_) select_class_folders(page);
     for (const ObjectInfo& object : page.objects) {
       const std::string_view key = below_root(object.key);
       std::string extension = extension_of(key);
@@ -100,16 +101,19 @@ class ImageFolderOpener {
     }
   }
 
-  /// Adds the folders of the root as classes, or keeps only those in `classes`.
-  void take_class_folders(ListPage& page) {
-    std::erase_if(page.prefixes, [&](const std::string& below) {
-      const std::string_view with_slash = below_root(below);
+  /// Adds the folders of the root as classes. If `classes` was given, removes the other folders from
+  /// the page instead, so that walk() does not enter them.
+  void select_class_folders(ListPage& page) {
+    std::erase_if(page.prefixes, [&](const std::string& folder) {
+      const std::string_view with_slash = below_root(folder);
       std::string name(with_slash.substr(0, with_slash.size() - 1));
-      if (given_.empty())
+      if (given_.empty()) {
         source_->classes_.push_back(std::move(name));
-      else if (!given_.contains(name))
-        return warn(kOtherFolders, name), true;
-      return false;
+        return false;
+      }
+      if (given_.contains(name)) return false;
+      warn(kOtherFolders, name);
+      return true;
     });
   }
 
@@ -125,7 +129,7 @@ class ImageFolderOpener {
     // A missing class would change the labels of later classes. With given classes no label can
     // change.
     if (top && source_->labelled_ && given_.empty() && may_name_folder(key)) dead_classes_.emplace(key);
-    if (!top) unread_in_class(key);
+    if (!top) count_unread_file(key);
     warn(kDeadLinks, key);
   }
 
@@ -134,7 +138,7 @@ class ImageFolderOpener {
     ++report.skipped_not_images;
     if (looks_like_data(name_of_key(key))) {
       warn(kUnreadFiles, key);
-      if (key.find('/') != std::string_view::npos) unread_in_class(key);
+      if (key.find('/') != std::string_view::npos) count_unread_file(key);
     }
     const bool known = report.extensions.contains(extension);
     if (known || report.extensions.size() < kMaxExtensionKinds) ++report.extensions[std::move(extension)];
@@ -145,9 +149,10 @@ class ImageFolderOpener {
     if (examples.size() > kExamples) examples.pop_back();
   }
 
-  void unread_in_class(std::string_view key) {
+  /// Counts a file in a class folder that looks like data and is not read; see check_classes().
+  void count_unread_file(std::string_view key) {
     if (!source_->labelled_) return;
-    Unread& unread = unread_[std::string(class_of(key))];
+    UnreadFiles& unread = unread_[std::string(class_of(key))];
     if (unread.count++ == 0 || key < unread.first) unread.first = key;
   }
 
@@ -205,14 +210,14 @@ class ImageFolderOpener {
   DataWarnings* warnings_ = nullptr;
   std::set<std::string, std::less<>> given_;         // ImageFolderOptions::classes
   std::set<std::string, std::less<>> read_classes_;  // those with pictures
-  struct Unread {
+  struct UnreadFiles {
     int64_t count = 0;
-    std::string first;
+    std::string first;  // in byte order
   };
-  std::map<std::string, Unread, std::less<>> unread_;  // by class: files that look like data
-  std::set<std::string> dead_classes_;
-  uint64_t at_top_ = 0;
-  std::string first_at_top_;
+  std::map<std::string, UnreadFiles, std::less<>> unread_;  // by class
+  std::set<std::string> dead_classes_;                      // dead links at the root that may be class folders
+  uint64_t at_top_ = 0;                                     // pictures directly in the root
+  std::string first_at_top_;                                // the one that was listed first
 };
 
 void ImageFolder::find_class_spans(bool sorted) {

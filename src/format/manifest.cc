@@ -212,17 +212,17 @@ Status ask_sizes(Store& store, const ColumnBuilder& paths, const PathRule& rule,
 }
 
 /// Gets the sizes from the manifest's column `size`.
-SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
+ObjectSizes take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   const auto column = std::ranges::find(columns, "size", [](const Column& each) { return each.field().name; });
   if (column == columns.end() || !column->gathers() || column->field().dtype != DType::kInt64)
-    return SizesAre::kUnknown;
+    return ObjectSizes::kUnknown;
   std::vector<int64_t> ids(keys.size()), sizes(keys.size());
   std::iota(ids.begin(), ids.end(), int64_t{0});
   column->gather(ids, reinterpret_cast<uint8_t*>(sizes.data()));
   // If some sizes are -1 for unknown, the others are not trusted either.
-  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) return SizesAre::kUnknown;
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) return ObjectSizes::kUnknown;
   for (size_t i = 0; i < sizes.size(); ++i) keys.set_object_bytes(i, static_cast<uint64_t>(sizes[i]));
-  return SizesAre::kKnown;
+  return ObjectSizes::kKnown;
 }
 
 Result<ManifestTable> read_table(const StoreAndPath& location, ManifestFormat format, const ManifestLayout& layout,
@@ -243,17 +243,18 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& location, const OpenMan
   FOREBAY_ASSIGN(ManifestTable table, read_table(location, format, options.layout, stop));
   FOREBAY_ASSIGN(Objects objects, find_objects(location, table.paths, options));
   FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, location, options.keep_versions));
-  SizesAre sizes = SizesAre::kKnown;
+  ObjectSizes sizes = ObjectSizes::kKnown;
   if (objects.store->remote()) {
     sizes = take_sizes(table.columns, keys);
   } else {
     FOREBAY_RETURN_IF_ERROR(ask_sizes(*objects.store, table.paths, objects.rule, keys, stop));
   }
   // Local files were asked for above, and their versions are in the table.
-  const bool learns = options.keep_versions && objects.store->remote();
+  const ObjectVersions versions =
+      options.keep_versions && objects.store->remote() ? ObjectVersions::kLearned : ObjectVersions::kFromTable;
   return std::unique_ptr<Source>(std::make_unique<ObjectSource>(std::move(objects.store), std::move(objects.rule),
                                                                 std::move(keys).in_order(), std::move(table.columns),
-                                                                sizes, learns));
+                                                                sizes, versions));
 }
 
 }  // namespace

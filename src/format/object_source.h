@@ -14,10 +14,16 @@
 
 namespace forebay {
 
-/// Says whether an ObjectSource knows the sizes of its objects in advance.
-enum class SizesAre : uint8_t {
+/// Whether an ObjectSource knows the sizes of its objects in advance.
+enum class ObjectSizes : uint8_t {
   kKnown,    ///< the key table has the sizes
   kUnknown,  ///< the key table has no sizes; a size is known once its object was read
+};
+
+/// Where an ObjectSource gets the versions of its objects from.
+enum class ObjectVersions : uint8_t {
+  kFromTable,  ///< the key table has them, or they are not needed
+  kLearned,    ///< the store reports them with the objects; takes eight bytes per sample
 };
 
 /// Objects of a store, one per sample. The fields are `bytes`, `key`, and the columns of the index.
@@ -25,10 +31,10 @@ enum class SizesAre : uint8_t {
 /// mean and the maximum of the objects read so far. Any thread may use it.
 class ObjectSource final : public SampleSource, private LearnedVersions {
  public:
-  /// `store_key` maps the key of a sample to its key in the store. `learns_versions` is for a
-  /// remote store whose object versions the table does not have; it stores eight bytes per sample.
+  /// `store_key` maps the key of a sample to its key in the store.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
-               std::vector<Column> columns, SizesAre sizes = SizesAre::kKnown, bool learns_versions = false);
+               std::vector<Column> columns, ObjectSizes sizes = ObjectSizes::kKnown,
+               ObjectVersions versions = ObjectVersions::kFromTable);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return keys_.size(); }
@@ -36,7 +42,7 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   uint64_t index_bytes() const override;
   std::string key(int64_t id) const override { return store_->display_name(store_key_(keys_.key(id))); }
   std::optional<Identity> identity(int64_t id) const override;
-  const LearnedVersions* learned_versions() const override { return seen_ ? this : nullptr; }
+  const LearnedVersions* learned_versions() const override { return learned_versions_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   bool gathers(size_t field) const override {
@@ -49,9 +55,10 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   std::optional<Fetch> version_request(int64_t id) const override;
   void record_answer(int64_t id, uint64_t version) const override;
   Identity learn(int64_t id, uint64_t version) const override;
-  std::optional<uint64_t> learned_version(int64_t id) const override { return seen_->find(id); }
-  void learn_from_peer(int64_t id, uint64_t learned) const override { seen_->set_if_unknown(id, learned); }
-  Identity seen_as(int64_t id, uint64_t found) const;
+  std::optional<uint64_t> learned_version(int64_t id) const override { return learned_versions_->find(id); }
+  void learn_from_peer(int64_t id, uint64_t learned) const override { learned_versions_->set_if_unknown(id, learned); }
+  /// Identity of the sample with the version that ReportedVersions::find() returned.
+  Identity identity_with(int64_t id, uint64_t version) const;
   void hash_columns(int64_t id, Hasher& hasher) const;
 
   static constexpr size_t kFirstColumn = 2;
@@ -59,10 +66,11 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   const std::function<std::string(std::string_view)> store_key_;
   const KeyTable keys_;
   const std::vector<Column> columns_;
-  const SizesAre sizes_;
-  mutable std::atomic<uint64_t> seen_objects_{0}, seen_bytes_{0}, largest_seen_{0};
-  /// Null if the table has the versions or they are not needed.
-  const std::unique_ptr<ReportedVersions> seen_;
+  const ObjectSizes sizes_;
+  /// Sizes of the objects read so far, from which fetch() estimates the size of the next one. Used
+  /// only if sizes are unknown.
+  mutable std::atomic<uint64_t> objects_read_{0}, bytes_read_{0}, largest_bytes_read_{0};
+  const std::unique_ptr<ReportedVersions> learned_versions_;  ///< null for ObjectVersions::kFromTable
   Schema schema_;
   Hash128 version_;
 };

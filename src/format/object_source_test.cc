@@ -34,14 +34,14 @@ Column texts_called(const std::string& name, const std::vector<std::string>& val
 struct SourceOf {
   std::vector<std::pair<std::string, uint64_t>> keys = {{"a", 1}, {"b", 2}};
   std::vector<Column> columns = {};
-  SizesAre sizes = SizesAre::kKnown;
-  bool learns = false;
+  ObjectSizes sizes = ObjectSizes::kKnown;
+  ObjectVersions versions = ObjectVersions::kFromTable;
   std::string folder = "d/";
 
   std::unique_ptr<const ObjectSource> open() {
     return std::make_unique<const ObjectSource>(
         memory_store(), [below = folder](std::string_view key) { return below + std::string(key); }, keyed(keys),
-        std::move(columns), sizes, learns);
+        std::move(columns), sizes, versions);
   }
 };
 
@@ -92,7 +92,7 @@ TEST(ObjectSource, TheVersionFollowsKeysSizesAndColumnsAndNotThePlace) {
 }
 
 TEST(ObjectSource, WhereSizesAreNotKnownTheyAreGuessedFromWhatWasRead) {
-  const auto source = SourceOf{.sizes = SizesAre::kUnknown}.open();
+  const auto source = SourceOf{.sizes = ObjectSizes::kUnknown}.open();
   const auto guess = [&] { return source->as_samples()->fetch(1).size; };
   EXPECT_EQ(guess(), 256u << 10);
   EXPECT_FALSE(source->as_samples()->fetch(1).request.expected_size) << "a guess is no promise";
@@ -112,7 +112,7 @@ TEST(ObjectSource, WhereSizesAreNotKnownTheyAreGuessedFromWhatWasRead) {
 }
 
 TEST(ObjectSource, ManyThreadsLearnTheSizesWithoutLosingAny) {
-  const auto source = SourceOf{.sizes = SizesAre::kUnknown}.open();
+  const auto source = SourceOf{.sizes = ObjectSizes::kUnknown}.open();
   std::vector<std::jthread> threads;
   for (size_t t = 1; t <= 4; ++t) {
     threads.emplace_back([&source, t] {
@@ -125,7 +125,7 @@ TEST(ObjectSource, ManyThreadsLearnTheSizesWithoutLosingAny) {
 
 TEST(ObjectSource, AVersionThatWasLearnedIdentifiesTheSampleWithItsColumns) {
   const auto opened = [](int64_t label, const std::string& folder = "d/") {
-    SourceOf of{.sizes = SizesAre::kUnknown, .learns = true, .folder = folder};
+    SourceOf of{.sizes = ObjectSizes::kUnknown, .versions = ObjectVersions::kLearned, .folder = folder};
     of.columns.push_back(numbers_called("label", {label, label}));
     return of.open();
   };
@@ -156,8 +156,8 @@ TEST(ObjectSource, AVersionThatWasLearnedIdentifiesTheSampleWithItsColumns) {
 TEST(ObjectSource, WhereTheStoreTellsNoVersionTheIdentityHoldsInThisJobAlone) {
   std::vector<std::string> warnings;
   set_log_sink([&](const std::string& line) { warnings.push_back(line); });
-  const auto one = SourceOf{.learns = true}.open();
-  const auto other = SourceOf{.learns = true}.open();
+  const auto one = SourceOf{.versions = ObjectVersions::kLearned}.open();
+  const auto other = SourceOf{.versions = ObjectVersions::kLearned}.open();
   one->learned_versions()->record_answer(0, 0);
   EXPECT_FALSE(one->identity(0)) << "asked in vain: it has to be read";
   EXPECT_FALSE(one->learned_versions()->version_request(0));
@@ -170,7 +170,7 @@ TEST(ObjectSource, WhereTheStoreTellsNoVersionTheIdentityHoldsInThisJobAlone) {
   set_log_sink([](const std::string& line) { std::fprintf(stderr, "forebay: %s\n", line.c_str()); });
   ASSERT_EQ(warnings.size(), 2u) << "each source says it once";
 
-  const auto third = SourceOf{.learns = true}.open();
+  const auto third = SourceOf{.versions = ObjectVersions::kLearned}.open();
   third->learned_versions()->learn_from_peer(0, *one->learned_versions()->learned_version(0));
   EXPECT_EQ(third->identity(0), here) << "another host has told what it learned";
   EXPECT_NE(warnings[0].find("'memory:d/a'"), std::string::npos) << warnings[0];

@@ -18,6 +18,7 @@
 #include "materialize/data_properties.h"
 #include "materialize/local_location.h"
 #include "materialize/output_location.h"
+#include "materialize/publish_bucket_update.h"
 #include "materialize/reuse_plan.h"
 #include "materialize/row_feed.h"
 #include "materialize/shard_maker.h"
@@ -25,7 +26,6 @@
 #include "materialize/shard_putter.h"
 #include "materialize/unfinished_folder.h"
 #include "materialize/update_folder.h"
-#include "materialize/update_prefix.h"
 #include "pipeline/op_spec.h"
 #include "runtime/host.h"
 #include "study/few_samples.h"
@@ -132,10 +132,11 @@ class Materialization {
   }
   bool is_local() const { return url_scheme(folder_).empty() || url_scheme(folder_) == "file"; }
 
-  // Moves a finished update into the place of the old data.
+  // Puts a finished update into the place of the old data.
   Status publish() const {
     if (is_local()) return publish_folder_update(location_->name());
-    return update_prefix_.empty() ? erase_replaced(*location_) : publish_update(*location_, *target_, update_prefix_);
+    return update_below_.empty() ? erase_replaced(*location_)
+                                 : publish_bucket_update(*location_, *target_, update_below_);
   }
 
   Status begin_at_cut() {
@@ -201,9 +202,9 @@ class Materialization {
       target_ = local_location(update_folder(location_->name()));
       return begin_update(location_->name());
     }
-    update_prefix_ = update_below(manifest());
+    update_below_ = update_below(manifest());
     const std::string url = folder_.ends_with('/') ? folder_ : folder_ + "/";
-    FOREBAY_ASSIGN(target_, OutputLocation::open(url + update_prefix_, location_options(), stop_.get_token()));
+    FOREBAY_ASSIGN(target_, OutputLocation::open(url + update_below_, location_options(), stop_.get_token()));
     return {};
   }
 
@@ -345,7 +346,7 @@ class Materialization {
   const std::stop_source stop_;  ///< stops calls to the output location
   const BackgroundCalls in_background_{context_, stop_};
   std::shared_ptr<OutputLocation> location_, target_;  ///< target_ receives the shards
-  std::string update_prefix_;                          ///< folder of an update in a bucket
+  std::string update_below_;                           ///< folder of an update in a bucket
   RankInfo rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;

@@ -48,7 +48,7 @@ class BlockNumbers {
 
 Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
                               const PackingOptions& options) {
-  // Offsets within a block are int32 in batches. The limit also keeps a part's number times the
+  // Offsets within a block are int32 in batches. The limit also keeps a piece's index times the
   // length within 63 bits.
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   if (options.length < 1 || options.length > kMost)
@@ -66,7 +66,7 @@ Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int
 }
 
 void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
-  std::vector<Placed> placed;
+  std::vector<PlacedPiece> placed;
   placed.reserve(lengths_.size());
   BlockNumbers blocks(length_, open_blocks);
   uint32_t sequence = 0;
@@ -76,39 +76,40 @@ void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
     for (int64_t i = 0; i < group; ++i, ++sequence) {
       int64_t left = lengths_[sequence];
       elements_ += left;
-      uint32_t number = 0;
+      uint32_t index = 0;
       // Full blocks are never open, because nothing else fits.
-      for (; left >= length_; left -= length_) placed.push_back({{sequence, number++}, blocks.new_block()});
-      if (left > 0) placed.push_back({{sequence, number}, blocks.block_for(left)});
+      for (; left >= length_; left -= length_) placed.push_back({{sequence, index++}, blocks.new_block()});
+      if (left > 0) placed.push_back({{sequence, index}, blocks.block_for(left)});
     }
-    groups_.push_back(blocks.count() - before);
+    blocks_per_group_.push_back(blocks.count() - before);
   }
   group_by_block(placed, blocks.count());
 }
 
-// A counting sort: the parts of a block stay in the order of their sequences.
-void Packing::group_by_block(const std::vector<Placed>& placed, int64_t blocks) {
-  first_.assign(static_cast<size_t>(blocks) + 1, 0);
-  for (const Placed& one : placed) ++first_[static_cast<size_t>(one.block) + 1];
-  for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  std::vector<uint64_t> next(first_.begin(), first_.end() - 1);
-  parts_.resize(placed.size());
-  for (const Placed& one : placed) parts_[next[static_cast<size_t>(one.block)]++] = one.part;
+// A counting sort: the pieces of a block stay in the order of their sequences.
+void Packing::group_by_block(const std::vector<PlacedPiece>& placed, int64_t blocks) {
+  first_piece_.assign(static_cast<size_t>(blocks) + 1, 0);
+  for (const PlacedPiece& one : placed) ++first_piece_[static_cast<size_t>(one.block) + 1];
+  for (size_t i = 1; i < first_piece_.size(); ++i) first_piece_[i] += first_piece_[i - 1];
+  std::vector<uint64_t> next(first_piece_.begin(), first_piece_.end() - 1);
+  pieces_.resize(placed.size());
+  for (const PlacedPiece& one : placed) pieces_[next[static_cast<size_t>(one.block)]++] = one.piece;
 }
 
 void Packing::pieces(int64_t block, std::vector<PackedPiece>* out) const {
   int64_t at = 0;
-  for (uint64_t i = first_[static_cast<size_t>(block)]; i < first_[static_cast<size_t>(block) + 1]; ++i) {
-    const Part& part = parts_[i];
-    const int64_t from = part.number * length_;
-    const int64_t count = std::min(length_, lengths_[part.sequence] - from);
-    out->push_back({part.sequence, from, count, at});
+  for (uint64_t i = first_piece_[static_cast<size_t>(block)]; i < first_piece_[static_cast<size_t>(block) + 1]; ++i) {
+    const StoredPiece& piece = pieces_[i];
+    const int64_t from = piece.index * length_;
+    const int64_t count = std::min(length_, lengths_[piece.sequence] - from);
+    out->push_back({piece.sequence, from, count, at});
     at += count;
   }
 }
 
 uint64_t Packing::bytes() const {
-  return lengths_.size() * sizeof(uint32_t) + parts_.size() * sizeof(Part) + first_.size() * sizeof(uint64_t);
+  return lengths_.size() * sizeof(uint32_t) + pieces_.size() * sizeof(StoredPiece) +
+         first_piece_.size() * sizeof(uint64_t);
 }
 
 }  // namespace forebay

@@ -15,7 +15,7 @@ struct PackingOptions {
   int64_t open_blocks = 64;
 };
 
-/// A part of a sequence, and its place in a block.
+/// A part of a sequence, at most as long as a block, and its place in a block.
 struct PackedPiece {
   int64_t sequence = 0;  ///< number of the sequence
   int64_t from = 0;      ///< index of its first element in the sequence
@@ -24,7 +24,8 @@ struct PackedPiece {
   friend bool operator==(const PackedPiece&, const PackedPiece&) = default;
 };
 
-/// Packs sequences of different lengths into blocks of one length. The part of a sequence that
+/// Packs sequences of different lengths into packed blocks, which have one length. Here, `block`
+/// always means a packed block, never a block of chunks. The part of a sequence that
 /// fills whole blocks gets those blocks alone. The rest goes as a whole into the first open block
 /// that has space for it, in the order of the sequences (first-fit with a bounded number of open
 /// bins). So the result is a pure function of the lengths. Sequences of different groups never
@@ -40,37 +41,39 @@ class Packing {
                               const PackingOptions& options);
 
   /// Number of blocks. Those of a group are numbered consecutively, after those of earlier groups.
-  int64_t size() const { return static_cast<int64_t>(first_.size()) - 1; }
+  int64_t size() const { return static_cast<int64_t>(first_piece_.size()) - 1; }
   int64_t length() const { return length_; }
   /// Elements of all sequences, without padding.
   int64_t elements() const { return elements_; }
   /// Number of pieces in all blocks.
-  int64_t pieces() const { return static_cast<int64_t>(parts_.size()); }
+  int64_t piece_count() const { return static_cast<int64_t>(pieces_.size()); }
   /// Appends the pieces of a block, from its beginning on.
   void pieces(int64_t block, std::vector<PackedPiece>* out) const;
   /// Number of blocks of each group.
-  const std::vector<int64_t>& blocks_of_groups() const { return groups_; }
+  const std::vector<int64_t>& blocks_per_group() const { return blocks_per_group_; }
   std::span<const uint32_t> lengths() const { return lengths_; }
   uint64_t bytes() const;
 
  private:
-  struct Part {
-    uint32_t sequence = 0, number = 0;  // the number-th run of length_ elements of it
+  // A PackedPiece in 8 bytes: all but `index` follows from the lengths and the order in the block.
+  struct StoredPiece {
+    uint32_t sequence = 0;
+    uint32_t index = 0;  // the piece begins at element index * length_ of the sequence
   };
-  struct Placed {
-    Part part;
+  struct PlacedPiece {
+    StoredPiece piece;
     int64_t block = 0;
   };
   explicit Packing(std::vector<uint32_t> lengths, int64_t length) : lengths_(std::move(lengths)), length_(length) {}
   void pack(std::span<const int64_t> groups, int64_t open_blocks);
-  void group_by_block(const std::vector<Placed>& placed, int64_t blocks);
+  void group_by_block(const std::vector<PlacedPiece>& placed, int64_t blocks);
 
   std::vector<uint32_t> lengths_;
   int64_t length_;
   int64_t elements_ = 0;
-  std::vector<Part> parts_;      // by block
-  std::vector<uint64_t> first_;  // first index of each block in parts_, then the total
-  std::vector<int64_t> groups_;
+  std::vector<StoredPiece> pieces_;    // by block
+  std::vector<uint64_t> first_piece_;  // index in pieces_ of each block's first piece, then the total
+  std::vector<int64_t> blocks_per_group_;
 };
 
 }  // namespace forebay

@@ -49,7 +49,7 @@ TEST(Packing, TheFullestBlockIsClosedWhereTooManyAreOpen) {
 
 TEST(Packing, GroupsShareNoBlock) {
   const Packing packing = packed({1, 1, 1, 1}, {.length = 8}, {1, 0, 3});
-  EXPECT_EQ(packing.blocks_of_groups(), (std::vector<int64_t>{1, 0, 1}));
+  EXPECT_EQ(packing.blocks_per_group(), (std::vector<int64_t>{1, 0, 1}));
   EXPECT_EQ(pieces_of(packing, 1).size(), 3u);
 }
 

@@ -21,38 +21,40 @@
 #include "python/simulate.h"
 
 NB_MODULE(_core, module) {
+  using namespace forebay::python;
   module.doc() = "The native half of the package forebay. Not for direct use.";
   module.attr("__version__") = FOREBAY_VERSION;
   module.def(
       "parse_bytes", [](const std::string& text) { return forebay::parse_byte_size(text); }, nanobind::arg("text"),
-      "Bytes of \"2GiB\", \"512MB\", \"4096\"; None where the text is no size. The parser of all faces.");
+      "Number of bytes of \"2GiB\", \"512MB\" or \"4096\"; None if the text is not a size. Shared by the command line "
+      "and the package.");
   module.def(
       "suggest",
       [](const std::string& typed, const std::vector<std::string>& known) { return forebay::suggest(typed, known); },
-      nanobind::arg("typed"), nanobind::arg("known"), "The word that was probably meant, or an empty text.");
+      nanobind::arg("typed"), nanobind::arg("known"), "The known word that was probably meant, or an empty text.");
   module.def(
       "be_quiet_at_exit", [] { nanobind::set_leak_warnings(false); },
-      "For the child of a fork: frames of threads that it does not have keep objects alive, and nothing can free "
-      "them.");
+      "Turns off the warnings about leaked objects at exit. Called in the child of a fork: the threads of the parent "
+      "do not exist there, so objects that their frames refer to are never freed.");
   module.def(
       "catalog", [] { return forebay::describe_catalog().dump(); },
-      "All operators and sources with their arguments, as JSON: what the package and the documents are compared with.");
+      "All operators and sources with their arguments, as JSON. The package and the documents are checked against it.");
   module.def(
       "ledger_schema", [] { return forebay::ledger_schema(); },
-      "What stats() can hold, with kinds, units and help, as JSON: what metrics and the documents are made of.");
+      "The figures that stats() can have, with kinds, units and help, as JSON. Metrics and documents are made from "
+      "it.");
   module.def(
       "engine",
-      [](std::optional<int> threads, std::optional<uint64_t> memory) {
-        forebay::python::check(forebay::engine({threads, memory}));
-      },
-      nanobind::arg("threads").none(), nanobind::arg("memory").none());
-  forebay::python::bind_description(module);
-  forebay::python::bind_batch(module);
-  forebay::python::bind_foreign_call(module);
-  forebay::python::bind_feed(module);
-  forebay::python::bind_loader(module);
-  forebay::python::bind_diagnose(module);
-  forebay::python::bind_profile(module);
-  forebay::python::bind_simulate(module);
-  forebay::python::bind_materialize(module);
+      [](std::optional<int> threads, std::optional<uint64_t> memory) { check(forebay::engine({threads, memory})); },
+      nanobind::arg("threads").none(), nanobind::arg("memory").none(),
+      "Sets the threads and the bytes of memory of the process's engine. None means the default.");
+  bind_description(module);
+  bind_batch(module);
+  bind_foreign_call(module);
+  bind_feed(module);
+  bind_loader(module);
+  bind_diagnose(module);
+  bind_profile(module);
+  bind_simulate(module);
+  bind_materialize(module);
 }

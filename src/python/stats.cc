@@ -12,7 +12,7 @@ namespace forebay::python {
 
 namespace {
 
-nb::object key_of(std::string_view name) { return nb::str(name.data(), name.size()); }
+nb::object to_key(std::string_view name) { return nb::str(name.data(), name.size()); }
 
 template <typename T>
 nb::list list_of(const std::vector<T>& values) {
@@ -21,7 +21,8 @@ nb::list list_of(const std::vector<T>& values) {
   return list;
 }
 
-/// Builds nested dictionaries in the order of the visits.
+/// Converts a ledger to nested dictionaries. visit() calls the overrides, then the caller takes the
+/// result. The interpreter must be held.
 class DictView final : public LedgerVisitor {
  public:
   void number(const Figure& figure, FigureNumber value) override {
@@ -43,26 +44,33 @@ class DictView final : public LedgerVisitor {
     set(figure.name, dict);
   }
   void begin(const FigureGroup& group) override {
-    open_.push_back(group.one.empty() ? nb::object(nb::dict()) : nb::object(nb::list()));
+    const bool is_list = !group.one.empty();
+    open_.push_back(is_list ? nb::object(nb::list()) : nb::object(nb::dict()));
   }
   void end(const FigureGroup& group) override {
-    const nb::object done = take();
+    const nb::object done = take_innermost();
     set(group.name, done);
   }
   void begin_item() override { open_.push_back(nb::dict()); }
   void end_item() override {
-    const nb::object done = take();
-    // Lists and dictionaries alternate on the stack, as visit() nests them.
+    const nb::object done = take_innermost();
+    // An item lies directly in its list.
     nb::borrow<nb::list>(open_.back()).append(done);
   }
-  nb::object take() {
+
+  /// Returns the dictionary of the whole ledger. Called once, after visit().
+  nb::object take() { return take_innermost(); }
+
+ private:
+  nb::object take_innermost() {
     nb::object done = std::move(open_.back());
     open_.pop_back();
     return done;
   }
+  void set(std::string_view name, const nb::object& value) { nb::borrow<nb::dict>(open_.back())[to_key(name)] = value; }
 
- private:
-  void set(std::string_view name, const nb::object& value) { nb::borrow<nb::dict>(open_.back())[key_of(name)] = value; }
+  /// Dictionaries and lists that are not complete yet, from the whole ledger to the innermost one.
+  /// Figures are added to the last.
   std::vector<nb::object> open_{nb::dict()};
 };
 

@@ -25,7 +25,7 @@ inline void read_table(const TableCodec& codec, std::string_view file) {
     const uint64_t length = std::min<uint64_t>(bytes, file.size());
     return piece_of(file, {file.size() - length, length}).bytes;
   };
-  const auto bytes = codec.index_bytes(tail(16).span(), file.size());
+  const auto bytes = codec.index_tail_bytes(tail(16).span(), file.size());
   if (!bytes.ok()) return;
   std::vector<TableFile::Piece> more;
   while (true) {

@@ -13,42 +13,52 @@ class WordMatch {
  public:
   WordMatch(std::string_view text, size_t at) : text_(text), at_(at) {}
 
+  // Both functions return the end of the word. They try the alternatives in the pattern's order,
+  // because the first that matches wins, not the longest.
   size_t gpt2() const {
-    // The alternatives are tried in the pattern's order. The first that matches wins, not the
-    // longest.
+    // 's|'t|'re|'ve|'m|'ll|'d
     if (const size_t length = contraction(false)) return at_ + length;
-    const Utf8Char first = char_at(text_, at_);
-    const size_t behind_blank = first.code == ' ' ? at_ + 1 : at_;
-    if (behind_blank < text_.size()) {
-      const CharClass is = class_at(behind_blank);
-      if (is != CharClass::kSpace) return run(behind_blank, is);
+    // ` ?\p{L}+`, ` ?\p{N}+` and ` ?[^\s\p{L}\p{N}]+`: a run of one class after at most one blank.
+    const size_t after_blank = char_at(text_, at_).code == ' ' ? at_ + 1 : at_;
+    if (after_blank < text_.size()) {
+      const CharClass wanted = class_at(after_blank);
+      if (wanted != CharClass::kSpace) return run(after_blank, wanted);
     }
+    // \s+(?!\S)|\s+
     return spaces();
   }
 
-  size_t digits(size_t most) const {
+  // `most_digits` is the limit of the alternative \p{N}{1,most_digits}.
+  size_t cl100k(size_t most_digits) const {
+    // (?i:'s|'t|'re|'ve|'m|'ll|'d)
     if (const size_t length = contraction(true)) return at_ + length;
     const Utf8Char first = char_at(text_, at_);
-    const CharClass is = char_class(first.code);
+    const CharClass first_class = class_at(at_);
     const size_t second = at_ + first.length;
-    if (is == CharClass::kLetter) return run(at_, CharClass::kLetter);
+    // [^\r\n\p{L}\p{N}]?\p{L}+: letters, after at most one character of another kind.
+    if (first_class == CharClass::kLetter) return run(at_, CharClass::kLetter);
     const bool line_end = first.code == '\r' || first.code == '\n';
-    if (is != CharClass::kNumber && !line_end && second < text_.size() && class_at(second) == CharClass::kLetter)
+    if (first_class != CharClass::kNumber && !line_end && second < text_.size() &&
+        class_at(second) == CharClass::kLetter)
       return run(second, CharClass::kLetter);
-    if (is == CharClass::kNumber) return numbers(most);
-    const size_t behind_blank = first.code == ' ' ? second : at_;
-    if (behind_blank < text_.size() && class_at(behind_blank) == CharClass::kOther)
-      return line_ends(run(behind_blank, CharClass::kOther));
+    // \p{N}{1,most_digits}
+    if (first_class == CharClass::kNumber) return numbers(most_digits);
+    // ` ?[^\s\p{L}\p{N}]+[\r\n]*`
+    const size_t after_blank = first.code == ' ' ? second : at_;
+    if (after_blank < text_.size() && class_at(after_blank) == CharClass::kOther)
+      return line_ends(run(after_blank, CharClass::kOther));
+    // \s*[\r\n]+|\s+(?!\S)|\s+
     return spaces_to_line_end();
   }
 
  private:
   CharClass class_at(size_t at) const { return char_class(char_at(text_, at).code); }
 
-  size_t run(size_t at, CharClass is) const {
+  // End of the run of characters of that class.
+  size_t run(size_t at, CharClass wanted) const {
     while (at < text_.size()) {
       const Utf8Char next = char_at(text_, at);
-      if (char_class(next.code) != is) break;
+      if (char_class(next.code) != wanted) break;
       at += next.length;
     }
     return at;
@@ -78,7 +88,7 @@ class WordMatch {
     return at == text_.size() || last == at_ ? at : last;
   }
 
-  // \s*[\r\n]+: ends at the last line end in the run of blanks.
+  // \s*[\r\n]+: ends at the last line end in the run of blanks. Without one, spaces() matches.
   size_t spaces_to_line_end() const {
     const size_t end = run(at_, CharClass::kSpace);
     for (size_t at = end; at > at_; --at) {
@@ -112,8 +122,8 @@ size_t word_end(WordPattern pattern, std::string_view text, size_t at) {
   const WordMatch match(text, at);
   switch (pattern) {
     case WordPattern::kGpt2: return match.gpt2();
-    case WordPattern::kDigits3: return match.digits(3);
-    case WordPattern::kDigits1: return match.digits(1);
+    case WordPattern::kDigits3: return match.cl100k(3);
+    case WordPattern::kDigits1: return match.cl100k(1);
     case WordPattern::kNone: break;
   }
   return text.size();

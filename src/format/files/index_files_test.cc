@@ -59,7 +59,8 @@ TarIndex small_tar_index() {
 }
 
 IndexUser tar_user(const std::string& folder, bool beside) {
-  const auto files = std::make_shared<TarIndexFiles>(beside ? "" : folder + "/tar", beside);
+  const auto place = beside ? TarIndexFiles::Place::kBesideShards : TarIndexFiles::Place::kCacheFolder;
+  const auto files = std::make_shared<TarIndexFiles>(beside ? "" : folder + "/tar", place);
   const auto shard = [=](int i) { return TarIndexFiles::Shard{folder + "/" + std::to_string(i) + ".tar", 4096, 7}; };
   return {beside ? "tar beside" : "tar", [=](int i) { files->save(shard(i), small_tar_index()); },
           [=](int i) { return files->load(shard(i)).has_value(); }, [=](int i) { return files->path(shard(i)); }};

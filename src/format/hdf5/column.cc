@@ -25,8 +25,8 @@ class Resolver {
       if (const Status found = resolve(field); !found.ok())
         return Status(found.code(), fmt::format("the field '{}' ({}): {}", field.name, field.path, found.message()));
     }
-    // Checked before any value of variable length is read, which takes time and memory per row.
-    FOREBAY_RETURN_IF_ERROR(agree(fields));
+    // This is checked before any value of variable length is read, which takes time and memory per row.
+    FOREBAY_RETURN_IF_ERROR(check_same_rows(fields));
     for (Hdf5Column& column : result_.columns) {
       if (const Status preloaded = preload(column); !preloaded.ok())
         return Status(preloaded.code(), fmt::format("the field '{}': {}", column.field.name, preloaded.message()));
@@ -89,11 +89,12 @@ class Resolver {
     for (size_t axis = 1; axis < data.space.dims.size(); ++axis)
       dims.push_back(static_cast<int64_t>(data.space.dims[axis]));
     if (leaf.kind == Hdf5Type::Kind::kCompound || !members.empty())
-      FOREBAY_RETURN_IF_ERROR(go_into(column, leaf, members));
+      FOREBAY_RETURN_IF_ERROR(descend_to_member(column, leaf, members));
     return take_type(column, std::move(leaf), std::move(dims));
   }
 
-  static Status go_into(Hdf5Column& column, Hdf5Type& type, std::string_view members) {
+  /// Replaces `type` by that of the member named in `members` ("outer.inner"), and adds its offset.
+  static Status descend_to_member(Hdf5Column& column, Hdf5Type& type, std::string_view members) {
     while (!members.empty() || type.kind == Hdf5Type::Kind::kCompound) {
       if (type.kind != Hdf5Type::Kind::kCompound)
         return invalid_argument(fmt::format("'.{}' is a member of no compound but of {}", members, type.to_string()));
@@ -128,41 +129,48 @@ class Resolver {
     while (leaf.kind == Hdf5Type::Kind::kArray) {
       for (const int64_t dim : leaf.dims) {
         dims.push_back(dim);
-        column.each *= static_cast<uint64_t>(dim);
+        column.numbers_per_element *= static_cast<uint64_t>(dim);
       }
       Hdf5Type inner = std::move(leaf.base[0]);
       leaf = std::move(inner);
     }
+    FOREBAY_RETURN_IF_ERROR(take_leaf(column, leaf, dims));
     Field& field = column.field;
-    switch (leaf.kind) {
-      case Hdf5Type::Kind::kString: FOREBAY_RETURN_IF_ERROR(take_text(column, dims)); break;
-      // Bytes that only their writer understands are returned as uint8.
-      case Hdf5Type::Kind::kOpaque:
-        dims.push_back(leaf.bytes);
-        column.each *= leaf.bytes;
-        leaf = Hdf5Type();
-        leaf.bytes = 1;
-        leaf.precision = 8;
-        [[fallthrough]];
-      default: {
-        if (leaf.kind == Hdf5Type::Kind::kVarying) {
-          FOREBAY_RETURN_IF_ERROR(take_varying(column, leaf, dims));
-          break;
-        }
-        if (leaf.kind == Hdf5Type::Kind::kCompound)
-          return unsupported(
-              "arrays of compounds have no place in a batch; write the members as data sets of their own");
-        FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
-        field.dtype = column.numbers.dtype();
-      }
-    }
     if (field.kind == FieldKind::kTensor && column.from != Hdf5Column::From::kPreloaded)
-      FOREBAY_RETURN_IF_ERROR(shape(field, dims));
+      FOREBAY_RETURN_IF_ERROR(set_row_shape(field, dims));
     column.leaf = std::move(leaf);
     return {};
   }
 
-  Status shape(Field& field, std::vector<int64_t> dims) const {
+  Status take_leaf(Hdf5Column& column, Hdf5Type& leaf, std::vector<int64_t>& dims) const {
+    switch (leaf.kind) {
+      case Hdf5Type::Kind::kString: return take_text(column, dims);
+      case Hdf5Type::Kind::kOpaque: return take_opaque(column, leaf, dims);
+      case Hdf5Type::Kind::kVarying: return take_varying(column, leaf, dims);
+      case Hdf5Type::Kind::kCompound:
+        return unsupported("arrays of compounds have no place in a batch; write the members as data sets of their own");
+      default: return take_numbers(column, leaf);
+    }
+  }
+
+  static Status take_numbers(Hdf5Column& column, const Hdf5Type& leaf) {
+    FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
+    column.field.dtype = column.numbers.dtype();
+    return {};
+  }
+
+  /// Bytes that only their writer understands are returned as uint8.
+  static Status take_opaque(Hdf5Column& column, Hdf5Type& leaf, std::vector<int64_t>& dims) {
+    dims.push_back(leaf.bytes);
+    column.numbers_per_element *= leaf.bytes;
+    leaf = Hdf5Type();
+    leaf.bytes = 1;
+    leaf.precision = 8;
+    return take_numbers(column, leaf);
+  }
+
+  /// Sets the shape of a row: with windows, the rows of a window come first.
+  Status set_row_shape(Field& field, std::vector<int64_t> dims) const {
     if (windows_) dims.insert(dims.begin(), windows_->rows);
     if (dims.size() >= Shape::kMaxRank) {
       return unsupported(
@@ -218,7 +226,7 @@ class Resolver {
   }
 
   /// Checks that all data sets have the same number of rows.
-  Status agree(const std::vector<Hdf5Field>& fields) {
+  Status check_same_rows(const std::vector<Hdf5Field>& fields) {
     if (result_.data.empty())
       return invalid_argument(
           "all fields are attributes, so nothing says how many rows there are; name a data set, too");

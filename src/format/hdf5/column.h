@@ -32,10 +32,10 @@ struct Hdf5Column {
   };
   From from = From::kNumbers;
   Field field;
-  size_t data = 0;      ///< index of the data set in Hdf5Columns::data
-  uint64_t offset = 0;  ///< offset of the member in its element
-  uint64_t each = 1;    ///< count of numbers or texts per element
-  Hdf5Type leaf = {};   ///< type of one number or text
+  size_t data = 0;                   ///< index of the data set in Hdf5Columns::data
+  uint64_t offset = 0;               ///< offset of the member in its element
+  uint64_t numbers_per_element = 1;  ///< 1 for texts
+  Hdf5Type leaf = {};                ///< type of one number or text
   Hdf5Numbers numbers = {};
   ColumnValues preloaded = {};  ///< values of all rows for kPreloaded; the one value for kConstant
 };

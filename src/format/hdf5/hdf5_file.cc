@@ -105,7 +105,8 @@ Hdf5File::Hdf5File(Hdf5Columns columns, const std::optional<Hdf5Windows>& window
 
 uint64_t Hdf5File::item_bytes(const Hdf5Column& column) const {
   switch (column.from) {
-    case Hdf5Column::From::kNumbers: return (ByteCount(column.each) * dtype_size(column.field.dtype)).value();
+    case Hdf5Column::From::kNumbers:
+      return (ByteCount(column.numbers_per_element) * dtype_size(column.field.dtype)).value();
     case Hdf5Column::From::kText: return column.leaf.bytes;
     default: return 0;
   }
@@ -215,7 +216,7 @@ Hdf5Extract extract_of(const Hdf5Column& column, const Hdf5DataSet& set, uint64_
     };
   } else if (column.from == Hdf5Column::From::kNumbers && !(whole && column.numbers.is_copy())) {
     extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
-      column.numbers.convert(in + column.offset, set.type.bytes, count, column.each, out);
+      column.numbers.convert(in + column.offset, set.type.bytes, count, column.numbers_per_element, out);
     };
   }
   return extract;

@@ -89,13 +89,14 @@ class HeaderReader {
     return {};
   }
 
+  /// Adds the message at the cursor, and moves the cursor behind it.
   Status message(uint16_t part, uint16_t size, uint8_t flags, Hdf5Cursor& in, const Buffer& block) {
     const size_t at = in.at();
     in.skip(size);
     if (in.failed()) return hdf5_damaged("a message is longer than the header it stands in");
     if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
-    if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return more(bytes);
+    if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return add_continuation(bytes);
     // A nil message, which is the space that a deleted one left (IV.A.2.a).
     if (part == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {
@@ -105,7 +106,8 @@ class HeaderReader {
     return {};
   }
 
-  Status more(const Buffer& bytes) {
+  /// Adds the block that a continuation message refers to.
+  Status add_continuation(const Buffer& bytes) {
     Hdf5Cursor in = file_.cursor(bytes);
     const uint64_t address = in.number(file_.sizes().address), length = in.length();
     if (in.failed()) return hdf5_damaged("a header's continuation is cut off");

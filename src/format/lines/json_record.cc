@@ -18,10 +18,12 @@ class JsonCopy {
  public:
   bool active() const { return depth_ > 0; }
   const std::string& text() const { return text_; }
+  /// Starts the copy of a list or an object.
   void begin(char bracket) {
     text_.assign(1, bracket);
     depth_ = 1;
   }
+  /// Enters a list or an object inside of it.
   void open(char bracket) {
     comma();
     text_ += bracket;
@@ -85,7 +87,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return false; }
 
   bool start_object(size_t) override {
-    if (begins()) {
+    if (take_record()) {
       path_.push_back(&root_);
       return true;
     }
@@ -111,7 +113,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(size_t) override {
-    begins_as_value();
+    take_record_as_value();
     if (opens('[')) return true;
     if (list_ || !at_->field || !columns_[*at_->field].is_list()) return mismatch("a list");
     list_ = true;
@@ -144,13 +146,15 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  // A line that is not an object is read as the member `value` of one.
-  bool begins() { return !std::exchange(begun_, true); }
-  void begins_as_value() {
-    if (begins()) at_ = JsonNames::find(root_, "value");
+  /// Returns true for the first value of the line, which is the record itself.
+  bool take_record() { return !std::exchange(record_taken_, true); }
+  /// Reads a record that is not an object as the member `value` of one.
+  void take_record_as_value() {
+    if (take_record()) at_ = JsonNames::find(root_, "value");
   }
+  /// Returns true if the next scalar belongs to no column.
   bool passes_over() {
-    begins_as_value();
+    take_record_as_value();
     return skipped_ > 0 || (at_ == nullptr && !copy_.active());
   }
   std::optional<JsonType> expected_type() const {
@@ -238,8 +242,10 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<const Node*> path_;  ///< objects that enclose the parser's position
   const Node* at_ = nullptr;       ///< node of the next value's member; null if it is skipped
   JsonCopy copy_;
-  size_t skipped_ = 0;  ///< enclosing lists and objects that are skipped
-  bool begun_ = false, list_ = false, unparsable_ = false;
+  size_t skipped_ = 0;         ///< enclosing lists and objects that are skipped
+  bool record_taken_ = false;  ///< the first value of the line has begun
+  bool list_ = false;          ///< inside of a list that is a row of a column
+  bool unparsable_ = false;    ///< the parser has stopped at invalid JSON
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr uint64_t kIndexTailBytes = 16;
 Result<Columns> columns_of_index(const Buffer& file, const TableCodecs& codecs) {
   const TableCodec& codec = codecs.arrow_file();
   const uint64_t tail = std::min<uint64_t>(file.size(), kIndexTailBytes);
-  if (Result<uint64_t> bytes = codec.index_bytes(file.span().last(tail), file.size()); !bytes.ok())
+  if (Result<uint64_t> bytes = codec.index_tail_bytes(file.span().last(tail), file.size()); !bytes.ok())
     return bytes.status();
   const TableFile::Piece all{0, file};
   FOREBAY_ASSIGN(const std::shared_ptr<const TableFile> table, codec.open(file, file.size(), {}, {&all, 1}));

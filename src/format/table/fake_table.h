@@ -282,7 +282,7 @@ class FakeCodec final : public TableCodec {
  public:
   explicit FakeCodec(FakeCounts* counts) : counts_(counts) {}
 
-  Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t) const override {
+  Result<uint64_t> index_tail_bytes(std::span<const uint8_t> tail, uint64_t) const override {
     const std::string_view text(reinterpret_cast<const char*>(tail.data()), tail.size());
     if (!text.ends_with("FAKE") || text.size() < 12) return corrupt("the last bytes are not 'FAKE'");
     return std::stoull(std::string(text.substr(text.size() - 12, 8))) + 12;

@@ -31,11 +31,11 @@ class Scanner {
   }
   /// Digits after a decimal point, in nanoseconds.
   std::optional<int64_t> fraction() {
-    int64_t nanos = 0, chunk = kNanosPerSecond;
+    int64_t nanos = 0, unit = kNanosPerSecond;  // of the digit before the current one
     size_t digits = 0;
     for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits) {
-      chunk /= 10;
-      nanos += (rest_[digits] - '0') * chunk;
+      unit /= 10;
+      nanos += (rest_[digits] - '0') * unit;
     }
     rest_.remove_prefix(digits);
     // Fractions finer than a nanosecond could not be compared exactly.
@@ -60,6 +60,7 @@ std::optional<int64_t> take_date(Scanner& text) {
   return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
+/// "HH:MM" in minutes.
 std::optional<int64_t> take_minutes(Scanner& text, int most_hours) {
   const auto hours = text.number(2);
   if (!hours || *hours > most_hours || !text.take(':')) return std::nullopt;
@@ -68,7 +69,8 @@ std::optional<int64_t> take_minutes(Scanner& text, int most_hours) {
   return *hours * 60 + *minutes;
 }
 
-/// Nanoseconds since midnight UTC of the date before it.
+/// Nanoseconds from midnight UTC of the date to the time, negative or above a day if the time has an
+/// offset from UTC.
 std::optional<int64_t> take_time(Scanner& text) {
   const auto minutes = take_minutes(text, 23);
   if (!minutes) return std::nullopt;

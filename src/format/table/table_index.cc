@@ -68,7 +68,7 @@ class IndexJob final : public ReadingJob {
   Result<NextReads> take_tail(Buffer tail) {
     // A pointer file of Git LFS fits into the tail.
     if (Status data = check_no_pointer(tail.span(), *entry_.size); !data.ok()) return refuse(std::move(data));
-    const Result<uint64_t> wanted = run_.options.codec->index_bytes(tail.span(), *entry_.size);
+    const Result<uint64_t> wanted = run_.options.codec->index_tail_bytes(tail.span(), *entry_.size);
     if (!wanted.ok()) return refuse(wanted.status());
     // Checked before the read, because a damaged tail may claim more than there is memory.
     if (*wanted > *entry_.size)

@@ -26,7 +26,7 @@ struct TableIndexCacheTest : testing::Test {
     const std::string bytes = table.to_bytes();
     Buffer all = Buffer::allocate(bytes.size());
     std::memcpy(all.data(), bytes.data(), bytes.size());
-    const uint64_t length = codec.index_bytes(all.span(), bytes.size()).value();
+    const uint64_t length = codec.index_tail_bytes(all.span(), bytes.size()).value();
     const Buffer tail = all.slice(bytes.size() - length, length);
     Shelved made;
     made.index = std::make_shared<const StoredIndex>(tail, std::span<const TableFile::Piece>(), bytes.size());

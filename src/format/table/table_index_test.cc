@@ -31,8 +31,8 @@ IndexOptions by(const TableCodec& codec, Names filter_columns = {}, NullPolicy n
 class HeadedCodec final : public TableCodec {
  public:
   explicit HeadedCodec(FakeCounts* counts) : inner_(counts) {}
-  Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t size) const override {
-    return inner_.index_bytes(tail, size);
+  Result<uint64_t> index_tail_bytes(std::span<const uint8_t> tail, uint64_t size) const override {
+    return inner_.index_tail_bytes(tail, size);
   }
   Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t>, uint64_t,
                                               std::span<const TableFile::Piece> have) const override {

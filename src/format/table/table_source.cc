@@ -44,7 +44,7 @@ ColumnValues repeated(const std::string& text, int64_t rows) {
 bool has_offsets(const Field& field) { return field.kind != FieldKind::kTensor || is_ragged(field); }
 
 /// The fill value, repeated `count` times.
-Buffer filled(const std::string& value, size_t count) {
+Buffer repeated_bytes(const std::string& value, size_t count) {
   Buffer bytes = Buffer::allocate(value.size() * count);
   for (size_t i = 0; i < count && !value.empty(); ++i)
     std::memcpy(bytes.data() + i * value.size(), value.data(), value.size());
@@ -76,7 +76,7 @@ ColumnValues absent(const TableColumn& column, bool valid, int64_t rows) {
   }
   std::string element = column.fill.bytes;
   if (column.role != TableColumn::Role::kValues) element.assign(dtype_size(field.dtype), valid ? '\1' : '\0');
-  none.values = filled(element, static_cast<size_t>(rows) * static_cast<size_t>(field.shape.elements()));
+  none.values = repeated_bytes(element, static_cast<size_t>(rows) * static_cast<size_t>(field.shape.elements()));
   return none;
 }
 
@@ -97,8 +97,7 @@ std::string TableSource::key(int64_t id) const {
 }
 
 TableSource::Wanted TableSource::wanted(int64_t chunk) const {
-  const ColumnLayout& layout =
-      data_->schema.layouts[data_->schema.layout_of[data_->chunks[static_cast<size_t>(chunk)].part]];
+  const ColumnLayout& layout = data_->schema.layout_of_part(data_->chunks[static_cast<size_t>(chunk)].part);
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (in_file(layout[columns_[i]])) pairs.emplace_back(layout[columns_[i]], i);
@@ -115,7 +114,7 @@ TableSource::Wanted TableSource::wanted(int64_t chunk) const {
 
 uint64_t TableSource::constant_bytes(int64_t chunk) const {
   const size_t part = data_->chunks[static_cast<size_t>(chunk)].part;
-  const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
+  const ColumnLayout& layout = data_->schema.layout_of_part(part);
   uint64_t row_bytes = 0;
   for (size_t index : columns_) {
     if (in_file(layout[index])) continue;
@@ -178,7 +177,7 @@ Result<Columns> TableSource::decode_file(int64_t chunk, const Wanted& need, std:
 ColumnValues TableSource::constant(size_t index, size_t part, int64_t rows) const {
   const TableColumn& column = data_->schema.columns[index];
   if (column.from == TableColumn::From::kFile)
-    return absent(column, data_->schema.layouts[data_->schema.layout_of[part]][index] == kAllValid, rows);
+    return absent(column, data_->schema.layout_of_part(part)[index] == kAllValid, rows);
   const PartitionColumn& partition = data_->partitions[column.partition];
   const bool null = partition.is_null(part);
   if (column.from == TableColumn::From::kFolderValid) return repeated<uint8_t>(null ? 0 : 1, rows);
@@ -189,7 +188,7 @@ ColumnValues TableSource::constant(size_t index, size_t part, int64_t rows) cons
 
 std::map<int64_t, Status> TableSource::rows_without_column(size_t part, int64_t rows) const {
   std::map<int64_t, Status> bad;
-  const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
+  const ColumnLayout& layout = data_->schema.layout_of_part(part);
   for (const size_t index : columns_) {
     const TableColumn& column = data_->schema.columns[index];
     const bool values = column.from == TableColumn::From::kFile && column.role == TableColumn::Role::kValues;
@@ -204,6 +203,7 @@ std::map<int64_t, Status> TableSource::rows_without_column(size_t part, int64_t 
 }
 
 Result<Columns> TableSource::decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  // The filter could not decide any row of such a chunk, because its data is damaged.
   if (const auto damaged = data_->undecided.chunks.find(static_cast<size_t>(chunk));
       damaged != data_->undecided.chunks.end())
     return damaged->second;
@@ -213,18 +213,18 @@ Result<Columns> TableSource::decode(int64_t chunk, std::vector<Buffer> fetched, 
   result.schema = schema_;
   result.rows = data_->rows(static_cast<size_t>(chunk));
   result.values.resize(columns_.size());
-  std::vector<bool> filled(columns_.size());
+  std::vector<bool> from_file(columns_.size());
   if (!need.fields.empty()) {
     Result<Columns> file = decode_file(chunk, need, std::move(fetched), memory);
     if (!file.ok()) return file.status().with_key(chunk_name(chunk));
     for (size_t i = 0; i < need.columns.size(); ++i) {
       result.values[need.columns[i]] = std::move(file->values[i]);
-      filled[need.columns[i]] = true;
+      from_file[need.columns[i]] = true;
     }
     result.bad_rows = std::move(file->bad_rows);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!filled[i]) result.values[i] = constant(columns_[i], part, result.rows);
+    if (!from_file[i]) result.values[i] = constant(columns_[i], part, result.rows);
   }
   if (auto bad = rows_without_column(part, result.rows); !bad.empty())
     result.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
@@ -248,10 +248,10 @@ bool TableSource::has_undecided(int64_t chunk) const {
 }
 
 std::string TableSource::time_name(size_t field) const {
-  // The first file that has it; all files agree, because otherwise unite_schemas() would have
+  // The first file that has the column decides; all files agree, because otherwise unite_schemas() would have
   // failed.
   for (size_t part = 0; part < data_->parts.size(); ++part) {
-    const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
+    const size_t at = data_->schema.layout_of_part(part)[columns_[field]];
     if (!in_file(at)) continue;
     const std::optional<TimeType> time = data_->parts[part].file->time_type(at);
     // Empty for units that NumPy has no name for, such as half days.

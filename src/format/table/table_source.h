@@ -54,7 +54,7 @@ class TableSource final : public ChunkSource {
   std::vector<ReadRequest> reads(int64_t chunk, const Wanted& wanted) const;
   Result<Columns> decode_file(int64_t chunk, const Wanted& wanted, std::vector<Buffer> fetched,
                               WorkMemory& memory) const;
-  /// Adds the rows of the chunk that the filter could not decide to the bad rows of `columns`.
+  /// Adds the undecided rows of the chunk (see UndecidedRows) to the bad rows of `columns`.
   void note_undecided(int64_t chunk, Columns& columns) const;
   bool has_undecided(int64_t chunk) const;
   /// Hash of the chunk's rows in a table in memory. The first call decodes the chunk.

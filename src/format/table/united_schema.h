@@ -42,6 +42,7 @@ struct UnitedSchema {
   std::vector<TableColumn> columns;
   std::vector<ColumnLayout> layouts;  ///< the distinct layouts
   std::vector<uint32_t> layout_of;    ///< for each file, its index in layouts
+  const ColumnLayout& layout_of_part(size_t part) const { return layouts[layout_of[part]]; }
 };
 
 /// The files to unite, and how they are read. It refers to data of the caller.

@@ -26,7 +26,9 @@ constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
   ShardRun(DataFiles& found, const ShardIndexOptions& options)
-      : files(found), split(options.split), kept(options.kept, options.beside, options.split),
+      : files(found), split(options.split),
+        kept(options.kept, options.beside ? TarIndexFiles::Place::kBesideShards : TarIndexFiles::Place::kCacheFolder,
+             options.split),
         indexes(found.files.size()) {}
 
   DataFiles& files;

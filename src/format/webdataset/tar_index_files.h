@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,8 +24,11 @@ class TarIndexFiles {
   static constexpr uint64_t kMostFileBytes = uint64_t{256} << 20;
   static constexpr size_t kMostFiles = 16'384;
 
-  /// If `folder` is empty, nothing is saved or found.
-  explicit TarIndexFiles(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot);
+  /// Where index files lie.
+  enum class Place : uint8_t { kCacheFolder, kBesideShards };
+
+  /// `folder` is used for Place::kCacheFolder alone; if it is empty, nothing is saved or found.
+  explicit TarIndexFiles(std::string folder, Place place = Place::kCacheFolder, NameSplit split = NameSplit::kFirstDot);
   struct Shard {
     std::string name;  ///< display name in messages
     uint64_t size = 0;
@@ -43,14 +45,17 @@ class TarIndexFiles {
  private:
   /// A kind of problem: how often it occurred, and where first.
   struct ProblemCount {
-    std::atomic<int> count = 0;
     Mutex mutex;
+    int count FOREBAY_GUARDED_BY(mutex) = 0;
     std::string first FOREBAY_GUARDED_BY(mutex);
+    /// Any thread may call it: shards are opened in parallel.
     void add(const std::string& path);
   };
 
+  bool beside_shards() const { return place_ == Place::kBesideShards; }
+
   const IndexFiles files_;  ///< the cache folder; not used if index files lie next to the shards
-  const bool beside_;
+  const Place place_;
   const NameSplit split_;
   mutable ProblemCount damaged_, stale_, unwritten_;
 };

@@ -38,7 +38,7 @@ TEST_F(TarIndexFilesTest, are_found_again) {
 }
 
 TEST_F(TarIndexFilesTest, beside_their_shards_go_with_the_folder_but_not_with_another_shard) {
-  const TarIndexFiles beside("", /*beside=*/true);
+  const TarIndexFiles beside("", TarIndexFiles::Place::kBesideShards);
   const TarIndexFiles::Shard here{scratch_.path() + "/a.tar", 4096, 7}, other{scratch_.path() + "/b.tar", 4096, 7};
   EXPECT_FALSE(beside.load(here));
   beside.save(here, small_index());

@@ -34,34 +34,38 @@ size_t TarLinks::add(const TarMember& link) {
   // A symbolic link is relative to its own folder; an absolute one leaves the tar.
   const std::string folder = hard || link.link.starts_with('/') ? "" : link.name.substr(0, link.name.rfind('/') + 1);
   links_.push_back({link.begin, normalize_tar_path(folder + link.link), hard});
-  by_begin_.emplace(link.begin, links_.size() - 1);
-  if (links_.back().name) named_.try_emplace(*links_.back().name);
+  links_by_header_offset_.emplace(link.begin, links_.size() - 1);
+  if (links_.back().target_name) candidates_by_name_.try_emplace(*links_.back().target_name);
   return links_.size() - 1;
 }
 
 void TarLinks::record_member(const TarMember& member) {
   const std::optional<std::string> name = normalize_tar_path(member.name);
-  const auto wanted = name ? named_.find(*name) : named_.end();
-  if (wanted == named_.end()) return;
-  Named found{member.begin, std::nullopt, std::nullopt};
-  if (const auto link = by_begin_.find(member.begin); link != by_begin_.end()) found.link = link->second;
-  if (member.kind == TarMember::Kind::kFile) found.file = Target{member.data, member.size};
-  wanted->second.push_back(found);
+  const auto candidates = name ? candidates_by_name_.find(*name) : candidates_by_name_.end();
+  if (candidates == candidates_by_name_.end()) return;
+  Candidate candidate{member.begin, std::nullopt, std::nullopt};
+  const auto link = links_by_header_offset_.find(member.begin);
+  if (link != links_by_header_offset_.end()) candidate.link = link->second;
+  if (member.kind == TarMember::Kind::kFile) candidate.file = Target{member.data, member.size};
+  candidates->second.push_back(candidate);
 }
 
-const TarLinks::Named* TarLinks::find(const Link& link) const {
-  if (!link.name) return nullptr;
-  const std::vector<Named>& all = named_.at(*link.name);
-  const auto end = link.hard ? std::ranges::lower_bound(all, link.begin, {}, &Named::begin) : all.end();
+const TarLinks::Candidate* TarLinks::find(const Link& link) const {
+  if (!link.target_name) return nullptr;
+  const std::vector<Candidate>& all = candidates_by_name_.at(*link.target_name);
+  // A hard link refers only to members before it. The candidates are in the order of the tar, so
+  // those are the ones before the link's own header offset.
+  const auto end =
+      link.hard ? std::ranges::lower_bound(all, link.header_offset, {}, &Candidate::header_offset) : all.end();
   return end == all.begin() ? nullptr : &*std::prev(end);
 }
 
 std::optional<TarLinks::Target> TarLinks::target(size_t link) const {
   for (int step = 0; step < kMostLinkSteps; ++step) {
-    const Named* const found = find(links_[link]);
-    if (found == nullptr) return std::nullopt;
-    if (!found->link) return found->file;
-    link = *found->link;
+    const Candidate* const member = find(links_[link]);
+    if (member == nullptr) return std::nullopt;
+    if (!member->link) return member->file;
+    link = *member->link;
   }
   return std::nullopt;
 }

@@ -25,7 +25,8 @@ class TarLinks {
  public:
   /// The range of a file that a link leads to.
   struct Target {
-    uint64_t data = 0, size = 0;
+    uint64_t data = 0;  ///< offset in the tar of the file's first byte
+    uint64_t size = 0;
   };
 
   /// Adds a link and returns its number.
@@ -38,21 +39,24 @@ class TarLinks {
 
  private:
   struct Link {
-    uint64_t begin = 0;
-    std::optional<std::string> name;
+    uint64_t header_offset = 0;
+    std::optional<std::string> target_name;  ///< normalized; nullopt if the target is not in the tar
     bool hard = false;
   };
   /// A member whose name is the target of a link.
-  struct Named {
-    uint64_t begin = 0;
-    std::optional<size_t> link;
-    std::optional<Target> file;
+  struct Candidate {
+    uint64_t header_offset = 0;
+    std::optional<size_t> link;  ///< its number, if the member is a link itself
+    std::optional<Target> file;  ///< set if the member is a file
   };
-  const Named* find(const Link& link) const;
+  /// Returns the member that the link means, or null. The pointer is valid until record_member().
+  const Candidate* find(const Link& link) const;
 
   std::vector<Link> links_;
-  std::unordered_map<uint64_t, size_t> by_begin_;
-  std::unordered_map<std::string, std::vector<Named>> named_;
+  std::unordered_map<uint64_t, size_t> links_by_header_offset_;
+  /// By target name, each in the order of the tar. add() makes the names, record_member() fills
+  /// them.
+  std::unordered_map<std::string, std::vector<Candidate>> candidates_by_name_;
 };
 
 }  // namespace forebay

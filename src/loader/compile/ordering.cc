@@ -127,7 +127,7 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, 
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Packing& packing, uint64_t seed) {
   std::optional<std::vector<int64_t>> chunk_rows;
-  if (chunks != nullptr) chunk_rows = packing.blocks_of_groups();
+  if (chunks != nullptr) chunk_rows = packing.blocks_per_group();
   return order_of(shuffle, packing.size(), std::move(chunk_rows), seed);
 }
 

@@ -143,7 +143,8 @@ RunShape shape_of(const ExecutionPlan& plan, RunShape shape, int threads) {
   shape.threads = threads;
   if (!plan.packing) return shape;
   const Packing& packing = *plan.packing->blocks;
-  const double rows = static_cast<double>(packing.pieces()) / static_cast<double>(std::max<int64_t>(packing.size(), 1));
+  const double rows =
+      static_cast<double>(packing.piece_count()) / static_cast<double>(std::max<int64_t>(packing.size(), 1));
   shape.packed_blocks = shape.rows;
   shape.rows = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(rows * static_cast<double>(shape.rows))));
   return shape;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "codec/pixels.h"
+
 namespace forebay {
 namespace {
 
@@ -24,10 +26,7 @@ void blend_all(uint8_t flat, float factor, std::span<uint8_t> pixels) {
   for (uint8_t& pixel : pixels) pixel = table[pixel];
 }
 
-// ITU-R 601 luma in 16-bit fixed point.
-uint8_t luma(const uint8_t* rgb) {
-  return static_cast<uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
-}
+uint8_t luma_of(const uint8_t* rgb) { return luma(rgb[0], rgb[1], rgb[2]); }
 
 uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(static_cast<int>(value), 0, 255)); }
 
@@ -78,7 +77,7 @@ void adjust_brightness(float factor, std::span<uint8_t> pixels) { blend_all(0, f
 
 void adjust_contrast(float factor, int64_t channels, std::span<uint8_t> pixels) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < pixels.size(); i += channels) sum += channels == 3 ? luma(&pixels[i]) : pixels[i];
+  for (size_t i = 0; i < pixels.size(); i += channels) sum += channels == 3 ? luma_of(&pixels[i]) : pixels[i];
   const double mean = static_cast<double>(sum) / static_cast<double>(pixels.size() / channels);
   // Pillow uses one mean for the whole picture, rounded to a byte.
   blend_all(static_cast<uint8_t>(mean + 0.5), factor, pixels);
@@ -86,7 +85,7 @@ void adjust_contrast(float factor, int64_t channels, std::span<uint8_t> pixels) 
 
 void adjust_saturation(float factor, std::span<uint8_t> pixels) {
   for (size_t i = 0; i < pixels.size(); i += 3) {
-    const uint8_t grey = luma(&pixels[i]);
+    const uint8_t grey = luma_of(&pixels[i]);
     for (size_t c = 0; c < 3; ++c) pixels[i + c] = blend(grey, pixels[i + c], factor);
   }
 }

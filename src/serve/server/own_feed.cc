@@ -21,35 +21,36 @@ class OwnFeed final : public Feed {
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
     adopt_successor();
-    const std::shared_ptr<Loader> now = loader();
-    Result<std::optional<Batch>> given = now->next_for(timeout, timed_out);
-    if (given.ok() && !*timed_out) end_pending_ = given->has_value() && (*given)->epoch != now->epoch();
-    return given;
+    const std::shared_ptr<Loader> current = loader();
+    Result<std::optional<Batch>> batch = current->next_for(timeout, timed_out);
+    if (batch.ok() && !*timed_out) end_pending_ = batch->has_value() && (*batch)->epoch != current->epoch();
+    return batch;
   }
   Loader& position() override { return *loader(); }
   void position_changed() override { end_pending_ = false; }
   void pin_loader() override { loader_pinned_ = true; }
   void unpin_loader() override { loader_pinned_ = false; }
   Ledger stats() const override {
-    std::shared_ptr<Loader> now;
-    std::optional<Ledger> before;
+    std::shared_ptr<Loader> current;
+    std::optional<Ledger> earlier;
     {
       const Lock lock(mutex_);
-      now = loader_;
-      before = before_;
+      current = loader_;
+      earlier = earlier_counters_;
     }
-    return total_counters(*now, before);
+    return total_counters(*current, earlier);
   }
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
     stop_.request_stop();
-    // Keeps the loader alive while it closes: the client's thread may replace it.
-    const std::shared_ptr<Loader> now = loader();
+    std::shared_ptr<Loader> current;
     {
+      // One lock for both: a loader adopted between them would remain open.
       const Lock lock(mutex_);
       closed_ = true;
+      current = loader_;
     }
-    now->close();
+    current->close();
   }
   std::string shares() const override {
     const Lock lock(mutex_);
@@ -63,9 +64,9 @@ class OwnFeed final : public Feed {
   }
 
   // Returns the loader's counters with those of its predecessors.
-  static Ledger total_counters(const Loader& now, const std::optional<Ledger>& before) {
-    Ledger sum = now.stats();
-    if (before) carry_counters(*before, sum, /*same_store=*/false);
+  static Ledger total_counters(const Loader& current, const std::optional<Ledger>& earlier) {
+    Ledger sum = current.stats();
+    if (earlier) carry_counters(*earlier, sum, /*same_store=*/false);
     return sum;
   }
 
@@ -77,20 +78,20 @@ class OwnFeed final : public Feed {
     // After the last batch of an epoch the epoch's end is still to be delivered. A loader that
     // begins there would not know of it.
     if (end_pending_ || loader_pinned_) return;
-    Result<Successor> found = opening_.get();
+    Result<Successor> successor = opening_.get();
     // A new loader would not know the error log and the number of bad samples of this epoch either.
-    const std::shared_ptr<Loader> now = loader();
-    if (!found.ok() || !now->errors().empty() || !found->loader->load_state(now->state()).ok()) return;
-    std::shared_ptr<Loader> other = std::move(found->loader);
+    const std::shared_ptr<Loader> replaced = loader();
+    if (!successor.ok() || !replaced->errors().empty() || !successor->loader->load_state(replaced->state()).ok())
+      return;
     {
       const Lock lock(mutex_);
       if (closed_) return;
-      before_ = total_counters(*loader_, before_);
-      std::swap(loader_, other);
-      shares_ = std::move(found->shares);
+      earlier_counters_ = total_counters(*loader_, earlier_counters_);
+      loader_ = std::move(successor->loader);
+      shares_ = std::move(successor->shares);
     }
-    // Without the lock and after the swap, so that stats() uses the new loader already.
-    other->close();
+    // Without the lock and after the replacement, so that stats() uses the new loader already.
+    replaced->close();
   }
 
   // Opens on another thread, because listing a bucket or a pass over the data takes a while and
@@ -106,13 +107,16 @@ class OwnFeed final : public Feed {
   }
 
   const FindSuccessor find_successor_;
-  uint64_t seen_version_ = 0;
-  bool end_pending_ = false, loader_pinned_ = false;
+  // Only the client's thread uses these three and `opening_`.
+  uint64_t seen_version_ = 0;   // latest set of clients that find_successor_ examined
+  bool end_pending_ = false;    // the last batch of an epoch was delivered, the epoch's end was not
+  bool loader_pinned_ = false;  // see pin_loader()
+
   mutable Mutex mutex_;
   std::shared_ptr<Loader> loader_ FOREBAY_GUARDED_BY(mutex_);  // changed by the client's thread
   std::string shares_ FOREBAY_GUARDED_BY(mutex_);
-  std::optional<Ledger> before_ FOREBAY_GUARDED_BY(mutex_);  // sum of the counters of earlier loaders
-  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
+  std::optional<Ledger> earlier_counters_ FOREBAY_GUARDED_BY(mutex_);  // sum over the replaced loaders
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;                     // loader_ is replaced no more
   std::stop_source stop_;
   std::future<Result<Successor>> opening_;  // last, so that it has ended before other members go
 };

@@ -1,6 +1,8 @@
-#include "materialize/update_prefix.h"
+#include "materialize/publish_bucket_update.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "materialize/unfinished_folder.h"
@@ -41,23 +43,23 @@ Status erase_replaced(const OutputLocation& location) {
     const Result<MaterializedManifest> current =
         now ? MaterializedManifest::from_json(*now) : Result<MaterializedManifest>(MaterializedManifest());
     if (!now || !current.ok()) return {};
-    if (current->below == replaced->below) return {};  // not replaced yet
+    if (current->below == replaced->below) return {};  // the new manifest was not written yet
     FOREBAY_RETURN_IF_ERROR(location.erase(files_of(*replaced)));
   }
   return location.erase({&name, 1});
 }
 
-Status publish_update(const OutputLocation& location, const OutputLocation& target, const std::string& below) {
-  FOREBAY_ASSIGN(std::optional<MaterializedManifest> made, UnfinishedFolder::finished(target));
-  if (!made) return {};
-  made->below = below;
-  FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(location));
-  if (!now || now->below != below) {
-    FOREBAY_RETURN_IF_ERROR(erase_replaced(location));  // of an earlier update
+Status publish_bucket_update(const OutputLocation& location, const OutputLocation& target, const std::string& below) {
+  FOREBAY_ASSIGN(std::optional<MaterializedManifest> update, UnfinishedFolder::finished(target));
+  if (!update) return {};
+  update->below = below;
+  FOREBAY_ASSIGN(const std::optional<MaterializedManifest> current, UnfinishedFolder::finished(location));
+  if (!current || current->below != below) {
+    FOREBAY_RETURN_IF_ERROR(erase_replaced(location));  // files that an earlier update replaced
     // Written before the new manifest, so that the old files can be found if this process is
     // killed.
-    if (now) FOREBAY_RETURN_IF_ERROR(location.write(std::string(kReplacedName), bytes_of_manifest(*now)));
-    FOREBAY_RETURN_IF_ERROR(location.write(std::string(kManifestName), bytes_of_manifest(*made)));
+    if (current) FOREBAY_RETURN_IF_ERROR(location.write(std::string(kReplacedName), bytes_of_manifest(*current)));
+    FOREBAY_RETURN_IF_ERROR(location.write(std::string(kManifestName), bytes_of_manifest(*update)));
   }
   return erase_replaced(location);
 }
