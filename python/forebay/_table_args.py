@@ -8,8 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from ._numpy import np
 from .errors import InvalidArgument
 
 
