@@ -4,12 +4,16 @@
 #   program  the command line
 #   python   the extension module and the shared library (a wheel takes this one and the program, and no headers)
 #
-# The library is one static archive of all modules: a C++ interface of version 0.x promises no stable ABI, which a shared
-# library would seem to; and a program gets only the parts that it calls. See docs/decisions/0001-one-static-archive.md.
+# The C++ library is one static archive of all modules: a C++ interface of version 0.x promises no stable ABI, which a shared
+# library would seem to; and a program gets only the parts that it calls. See docs/decisions/0001-one-static-archive.md. The shared library is the
+# C interface, and the engine of the Python module and of the program: docs/decisions/0063-one-shared-engine.md.
 include(CMakePackageConfigHelpers)
 
-get_property(modules GLOBAL PROPERTY FOREBAY_MODULES)
-set(objects ${modules})
+set(objects "")
+foreach(kind MODULES BEHIND_HTTP BEHIND_XML)
+  get_property(targets GLOBAL PROPERTY FOREBAY_${kind})
+  list(APPEND objects ${targets})
+endforeach()
 list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 
 add_library(forebay_library STATIC ${objects})
@@ -21,6 +25,8 @@ target_include_directories(forebay_library PUBLIC
 target_link_libraries(forebay_library PRIVATE ${FOREBAY_LINKED_LIBRARIES} ${CMAKE_DL_LIBS})
 # Where programs find the modules that are loaded when needed.
 target_link_options(forebay_library INTERFACE "$<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}>")
+# A shared library of a user's does not give out Forebay's symbols, which are visible in the archive.
+target_link_options(forebay_library INTERFACE "LINKER:--exclude-libs,libforebay.a")
 
 if(FOREBAY_INSTALL_CPP)
   set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/forebay")

@@ -14,6 +14,9 @@ pkg_check_modules(ssl REQUIRED IMPORTED_TARGET libssl)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
-set(FOREBAY_LINKED_LIBRARIES
-  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xml2 PkgConfig::xxhash PkgConfig::curl PkgConfig::ssl PkgConfig::crypto
-  PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate)
+# Of libforebay.so, and those that it loads at the first use (forebay_behind). The archive is linked to all.
+set(FOREBAY_ALWAYS_LIBRARIES
+  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xxhash PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate)
+set(FOREBAY_HTTP_LIBRARIES PkgConfig::curl PkgConfig::ssl PkgConfig::crypto)
+set(FOREBAY_XML_LIBRARIES PkgConfig::xml2)
+set(FOREBAY_LINKED_LIBRARIES ${FOREBAY_ALWAYS_LIBRARIES} ${FOREBAY_HTTP_LIBRARIES} ${FOREBAY_XML_LIBRARIES})

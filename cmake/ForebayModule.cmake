@@ -1,7 +1,7 @@
 # forebay_module(NAME DEPS modules... LIBS targets...)
 #
 # One folder under src/ is one static library `forebay_NAME`. Every *.cc in it is compiled, except *_test.cc, which make
-# the one test program `NAME_test`.
+# the one test program `NAME_test`. Symbols are visible, so that libforebay.so (src/capi) can give them to the Python module and the program.
 include(GNUInstallDirs)
 if(FOREBAY_BUILD_TESTS)
   enable_testing()
@@ -37,6 +37,9 @@ function(forebay_module name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(behind_sources)  # which forebay_behind() has set
+    list(REMOVE_ITEM sources ${behind_sources})
+  endif()
 
   if(NOT sources)  # interfaces only
     list(TRANSFORM ARG_DEPS PREPEND forebay_)
@@ -45,13 +48,14 @@ function(forebay_module name)
     return()
   endif()
   add_library(forebay_${name} STATIC ${sources})
-  set_target_properties(forebay_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)  # all together
+  set_target_properties(forebay_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0 CXX_VISIBILITY_PRESET default)  # 0: all together
+  target_compile_options(forebay_${name} PRIVATE -fno-semantic-interposition)  # visible functions are inlined as hidden ones are
   set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
   target_include_directories(forebay_${name} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   set(deps ${ARG_DEPS})
   list(TRANSFORM deps PREPEND forebay_)
-  target_link_libraries(forebay_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS}
+  target_link_libraries(forebay_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS} ${behind_targets}
                                         $<BUILD_INTERFACE:forebay_options>)
   forebay_test(${name} SOURCES ${tests} LIBS forebay_${name})
 endfunction()
@@ -89,4 +93,25 @@ function(forebay_loaded name)
   if(FOREBAY_INSTALL_CPP AND NOT ARG_PYTHON_ONLY)
     install(TARGETS forebay_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
   endif()
+endfunction()
+
+# forebay_behind(NAME LIBRARY SOURCES patterns... ENTRY file STAND_IN file)
+#
+# Before forebay_module(NAME). These sources of the module use libraries that most programs never need, ${FOREBAY_LIBRARY_LIBRARIES}. The static archive has them as
+# it has all others. libforebay.so has STAND_IN in their place, which loads libforebay_LIBRARY.so at the first use; that shared object has them, and ENTRY, its C function.
+function(forebay_behind name library)
+  cmake_parse_arguments(ARG "" "ENTRY;STAND_IN" "SOURCES" ${ARGN})
+  list(TRANSFORM ARG_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(target forebay_${name}_${library})
+  string(TOUPPER ${library} word)
+  add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
+  target_link_libraries(${target} PUBLIC forebay_${name} PRIVATE ${FOREBAY_${word}_LIBRARIES} $<BUILD_INTERFACE:forebay_options>)
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_BEHIND_${word} ${target})
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_ENTRIES_${word} "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_ENTRY}")
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_STAND_INS "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_STAND_IN}")
+  set(behind_sources ${behind_sources} ${sources} PARENT_SCOPE)
+  set(behind_targets ${behind_targets} ${target} PARENT_SCOPE)
 endfunction()

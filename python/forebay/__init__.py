@@ -17,11 +17,11 @@
 """
 
 import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from ._core import Batch, __version__
 from ._engine import engine
-from .diagnosis import Diagnosis, Remedy, diagnose
 from .errors import (
     Cancelled,
     Corrupt,
@@ -38,11 +38,8 @@ from .errors import (
     WorkerDied,
 )
 from .loader import Loader, digest
-from .materializing import Materialized, materialize
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
-from .profiling import Estimate, Profile, Strategy, profile
-from .simulating import Simulation, simulate
 from .sources import (
     NULL_MASK,
     Dataset,
@@ -59,6 +56,12 @@ from .sources import (
     webdataset,
 )
 from .streams import stream
+
+if _TYPE_CHECKING:
+    from .diagnosis import Diagnosis, Remedy, diagnose
+    from .materializing import Materialized, materialize
+    from .profiling import Estimate, Profile, Strategy, profile
+    from .simulating import Simulation, simulate
 
 __all__ = [
     "__version__",
@@ -113,8 +116,30 @@ __all__ = [
 # Adapters to other frameworks. Each imports its framework, so it is loaded on first use.
 _FACES = ("dali", "jax", "tf", "torch")
 
+# Most programs use none of these, so that their modules are loaded on first use, too.
+_FROM_MODULES = {
+    "Diagnosis": "diagnosis",
+    "Estimate": "profiling",
+    "Materialized": "materializing",
+    "Profile": "profiling",
+    "Remedy": "diagnosis",
+    "Simulation": "simulating",
+    "Strategy": "profiling",
+    "diagnose": "diagnosis",
+    "materialize": "materializing",
+    "profile": "profiling",
+    "simulate": "simulating",
+}
+
 
 def __getattr__(name: str) -> _Any:
     if name in _FACES:
         return _importlib.import_module(f"{__name__}.{name}")
+    if module := _FROM_MODULES.get(name):
+        value = globals()[name] = getattr(_importlib.import_module(f"{__name__}.{module}"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FROM_MODULES})

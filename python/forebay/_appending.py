@@ -9,7 +9,6 @@ functions here.
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
@@ -86,6 +85,8 @@ def _range(name: str, value: float | tuple[float, float] | None) -> float | list
 
 
 def _numbers(name: str, values: Any) -> float | list[float]:
+    import numbers
+
     return _float(name, values) if isinstance(values, numbers.Real) else _one_or_list(_floats(name, values))
 
 

@@ -1,8 +1,8 @@
 """bfloat16 in Python. NumPy has no such type: the package ml_dtypes adds one, and torch has its
 own.
 
-Inside Forebay the bits are passed as an array of `BITS`, which can be pickled and needs neither
-package.
+Inside Forebay the bits are passed as an array of `bits_type()`, which can be pickled and needs
+neither package.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import functools
 import sys
 from typing import Any
 
-import numpy as np
-
+from ._numpy import np
 from .errors import Unsupported
 
-BITS = np.dtype([("bfloat16", np.uint16)])
+
+@functools.cache
+def bits_type() -> np.dtype:
+    """Returns the type of arrays that hold the bits."""
+    return np.dtype([("bfloat16", np.uint16)])
 
 
 @functools.cache
@@ -40,27 +43,27 @@ def of_bits(bits: np.ndarray, field: str) -> np.ndarray:
 
 
 def of_torch(tensor: Any) -> np.ndarray | None:
-    """Returns a torch tensor of bfloat16 on the CPU as an array of `BITS`. None for tensors of
-    other types.
+    """Returns a torch tensor of bfloat16 on the CPU as an array of `bits_type()`. None for
+    tensors of other types.
     """
     torch = sys.modules.get("torch")
     if torch is None or getattr(tensor, "dtype", None) is not torch.bfloat16:
         return None
-    return tensor.contiguous().view(torch.int16).numpy().view(BITS)
+    return tensor.contiguous().view(torch.int16).numpy().view(bits_type())
 
 
 def of_numpy(array: np.ndarray) -> np.ndarray | None:
-    """Returns a C-contiguous array of ml_dtypes' bfloat16 as an array of `BITS`. None for arrays of
-    other types.
+    """Returns a C-contiguous array of ml_dtypes' bfloat16 as an array of `bits_type()`. None for
+    arrays of other types.
     """
-    if array.dtype == BITS:
+    if array.dtype == bits_type():
         return array
     # Compared by name, because other packages may have their own type.
-    return array.view(BITS) if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 else None
+    return array.view(bits_type()) if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 else None
 
 
 def bits_of(array: Any) -> np.ndarray:
-    """Returns a uint16 view of an array of `BITS`. TypeError for everything else."""
-    if getattr(array, "dtype", None) != BITS:
+    """Returns a uint16 view of an array of `bits_type()`. TypeError for everything else."""
+    if getattr(array, "dtype", None) != bits_type():
         raise TypeError(f"an array of numbers is expected, and this is {type(array).__name__}")
     return array.view(np.uint16)

@@ -7,7 +7,6 @@ data set.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import sys
 import threading
@@ -122,6 +121,8 @@ def _iterator(records: Any, name: str) -> Iterator[Any]:
     """Returns the iterator of a factory's result. TypeError, with a remedy, for two common
     mistakes.
     """
+    import inspect  # takes longer to import than this module
+
     if inspect.iscoroutine(records):
         records.close()  # otherwise Python warns that it was never awaited
         raise TypeError(f"{name} is an `async def` without `yield`; yield its records, each a dict of field → value")

@@ -5,7 +5,7 @@ it can be tested directly.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CAP = 256
 UNJUDGED = 64  # limit for growth by waiting alone, before a rate is known: 64 idle threads cost almost nothing
@@ -20,8 +20,7 @@ ROUND_S = 0.1
 HINT_AFTER_S = 2.0
 
 
-@dataclass
-class Sample:
+class Sample(NamedTuple):
     """Measurements since the last sample."""
 
     now_s: float

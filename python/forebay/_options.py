@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import operator
 import os
-import queue
 import threading
 from typing import Any, Iterable, Mapping
 
@@ -86,6 +85,8 @@ def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
     """Meets the other ranks on a Python thread, which may outlive the interpreter's end after
     Ctrl-C. The engine thread that asks waits for the answer.
     """
+    import queue
+
     from . import _rendezvous
 
     def meet() -> None:

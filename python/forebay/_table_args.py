@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from ._numpy import np
 from .errors import InvalidArgument
 
 
@@ -106,6 +104,8 @@ def _value(what: str, value: Any) -> Any:
         return str(value)
     if isinstance(value, np.generic):
         value = value.item()
+    import datetime  # takes longer to import than this module
+
     if isinstance(value, datetime.date):  # includes datetime
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):

@@ -4,17 +4,17 @@ and lists of str or of bytes.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _bfloat16
+from ._numpy import np
 
 MOST_AXES = 7  # of one sample's field
 
 _PLAIN = {int, float, bool, str, bytes}
 
-Field = np.ndarray | str | bytes | list[str] | list[bytes]
+if TYPE_CHECKING:
+    Field = np.ndarray | str | bytes | list[str] | list[bytes]
 
 _FIELDS = (
     "a field is a number, str, bytes, a list of str or of bytes, or a NumPy array or torch tensor of bool, int8 to int64, uint8 to "
@@ -67,7 +67,7 @@ def to_field(name: str, value: Any) -> Field:
 
 def numbers_of(what: str, value: Any, array: np.ndarray) -> np.ndarray:
     """Converts `array`, made from `value`, to a type of the engine in native byte order. bfloat16
-    becomes `_bfloat16.BITS`.
+    becomes `_bfloat16.bits_type()`.
 
     TypeError, whose text begins with `what`, for other types.
     """

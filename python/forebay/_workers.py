@@ -13,11 +13,10 @@ import os
 import time
 from typing import Any, Callable, Mapping
 
-import numpy as np
-
 from . import _core
 from ._epochs import EpochGate, epoch_setters
 from ._growth import Growth
+from ._numpy import np
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note

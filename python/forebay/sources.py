@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping, Sequence
 
-import numpy as np
-
 from . import _core
 from ._appending import plain_args
 from ._epochs import EpochGate, epoch_setters
+from ._numpy import np
 from ._pool import log
 from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
 from ._values import MOST_AXES, array_of, numbers_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Mapping, Sequence
 
-import numpy as np
-
 from . import _core
 from ._appending import plain_args
 from ._feeding import Opener, UserStream
+from ._numpy import np
 from ._workers import function_name
 from .errors import InvalidArgument
 from .pipeline import Pipeline

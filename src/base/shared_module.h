@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "forebay/result.h"
@@ -28,5 +29,17 @@ struct SharedModule {
 /// Unsupported if no module can be loaded, with `needed` and the loader's reason, or if it is of
 /// another version, with the remedy. May be called from any thread. Every call searches again.
 Result<void*> function_of_module(const SharedModule& module);
+
+/// Returns the interface that the module's function returns. `loaded` remembers it, so that the
+/// module is loaded once; failures are not remembered, because the module may be installed later.
+/// May be called from any thread: several may load at once, with the same result.
+template <typename Interface>
+Result<const Interface*> interface_of_module(std::atomic<const Interface*>& loaded, const SharedModule& module) {
+  if (const Interface* const known = loaded.load(std::memory_order_acquire)) return known;
+  FOREBAY_ASSIGN(void* const function, function_of_module(module));
+  const Interface* const given = reinterpret_cast<const Interface* (*)()>(function)();
+  loaded.store(given, std::memory_order_release);
+  return given;
+}
 
 }  // namespace forebay

@@ -64,6 +64,20 @@ nb::object to_read_only_numpy(Tensor tensor, const std::string& field) {
 }
 nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<nb::array_api>>(std::move(tensor)); }
 
+bool has_numpy() {
+  static bool has = false;  // under the interpreter's lock
+  if (!has) has = nb::borrow<nb::dict>(PyImport_GetModuleDict()).contains("numpy");
+  return has;
+}
+
+void import_numpy() {
+  try {
+    nb::module_::import_("numpy");
+  } catch (const nb::python_error&) {
+    // The first array raises it again.
+  }
+}
+
 static Tensor view_of(const InputArray& array, bool bfloat16) {
   const std::optional<DType> dtype = bfloat16 ? DType::kBfloat16 : dtype_of(array.dtype());
   if (!dtype || array.ndim() > Shape::kMaxRank) {

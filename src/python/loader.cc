@@ -16,6 +16,7 @@
 #include "base/replace_file.h"
 #include "forebay/ledger.h"
 #include "pipeline/foreign.h"
+#include "python/array.h"
 #include "python/batch.h"
 #include "python/foreign_call.h"
 #include "python/raise.h"
@@ -144,13 +145,15 @@ void PyLoader::begin_iteration() {
 }
 
 nb::object PyLoader::next() {
+  // The engine reads and decodes while NumPy is imported, which takes as long as a first batch.
+  bool needs_numpy = !has_numpy();
   while (true) {
     bool timed_out = false;
     int64_t there_ns = 0;
     auto result = in_turn([&](BatchLoader& target) {
       // Waits in periods and checks signals in between. A batch that arrives meanwhile is returned
       // by the next period.
-      auto delivered = target.next_for(kSignalPeriod, &timed_out);
+      auto delivered = target.next_for(needs_numpy ? std::chrono::milliseconds(0) : kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
       return delivered;
     });
@@ -163,6 +166,7 @@ nb::object PyLoader::next() {
       return nb::cast(new PyBatch(std::move(**result), convert_, /*read_only=*/engine_->own == nullptr),
                       nb::rv_policy::take_ownership);
     if (!timed_out) return nb::none();
+    if (std::exchange(needs_numpy, false)) import_numpy();
     check_signals();
   }
 }

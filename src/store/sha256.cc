@@ -1,7 +1,5 @@
 #include "store/sha256.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -15,12 +13,6 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 }  // namespace
-
-Sha256 sha256(std::span<const uint8_t> bytes) {
-  Sha256 digest;
-  SHA256(bytes.data(), bytes.size(), digest.data());
-  return digest;
-}
 
 Sha256 sha256(std::string_view text) { return sha256(bytes_of(text)); }
 

@@ -1,6 +1,7 @@
 """What `cmake --install` leaves is enough for a stranger's project, and a wheel holds what it should and no more."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -43,29 +44,68 @@ def test_a_project_in_c_asks_for_the_c_component_alone(installed, tmp_path):
     assert run(tmp_path / "build" / "app") == "InvalidArgument\n"
 
 
-def test_the_shared_library_gives_out_what_the_header_says_and_nothing_else(installed):
-    listed = run("nm", "-D", "--defined-only", next(installed.rglob("libforebay.so")))
-    given = {line.split()[2].partition("@")[0] for line in listed.splitlines() if " T " in line}
+def test_the_shared_library_promises_what_the_header_says_and_nothing_else(installed):
+    listed = [line.split()[-1].partition("@@") for line in run("nm", "-D", "--defined-only", next(installed.rglob("libforebay.so"))).splitlines()]
+    versions = {node for _, _, node in listed if node}
+    private, = versions - {"FOREBAY_1"}
+    assert private.startswith("FOREBAY_PRIVATE_")
     header = (ROOT / "include" / "forebay" / "c.h").read_text()
-    assert given == set(re.findall(r"^FB_API [^(]*?(fb_\w+)\(", header, re.MULTILINE))
-    others = [line for line in listed.splitlines() if " T " not in line and "FOREBAY_" not in line]
-    assert others == []
+    stable = {name for name, _, node in listed if node == "FOREBAY_1"} - {"FOREBAY_1"}
+    assert stable == set(re.findall(r"^FB_API [^(]*?(fb_\w+)\(", header, re.MULTILINE))
+    others = [name for name, _, node in listed if node != "FOREBAY_1" and not re.match(r"_Z(N|NK|NO|NR|NKR|NKO|TIN|TSN|TVN)7forebay|FOREBAY_", name)]
+    assert others == []  # nothing of the libraries that it uses
 
 
-LOADED = ["redis", "nats", "kafka", "sound"]
-BEHIND_MODULES = ["hiredis", "nats", "rdkafka", "sndfile", "FLAC", "mpg123", "soxr"]
+LOADED = ["redis", "nats", "kafka", "sound", "http", "xml"]
+BEHIND_MODULES = ["hiredis", "nats", "rdkafka", "sndfile", "FLAC", "mpg123", "soxr", "curl", "ssl", "crypto", "xml2"]
 
 
-def test_libraries_of_brokers_and_of_sound_are_behind_modules_that_stand_beside(installed):
-    package = Path(next(metadata.distribution("forebay").locate_file(path) for path in metadata.files("forebay")
-                        if str(path).endswith("forebay/__init__.py"))).parent
-    linked = [next(installed.rglob("libforebay.so")), package / "libforebay.so", next(package.glob("_core*.so")),
-              Path(sys.executable).parent / "forebay"]
-    for file in linked:
-        needed = re.findall(r"\(NEEDED\).*\[lib(\w+)[.-]", run("readelf", "-d", file))
-        assert "curl" in needed and not set(needed) & set(BEHIND_MODULES), file
-    for folder in (package, linked[0].parent):
+def package_folder():
+    return Path(next(metadata.distribution("forebay").locate_file(path) for path in metadata.files("forebay")
+                     if str(path).endswith("forebay/__init__.py"))).parent
+
+
+def needed_by(file):
+    return re.findall(r"\(NEEDED\).*\[lib([\w+]+)[.-]", run("readelf", "-d", file))
+
+
+def test_heavy_libraries_are_behind_modules_that_stand_beside(installed):
+    package = package_folder()
+    engines = [next(installed.rglob("libforebay.so")), package / "libforebay.so"]
+    for file in engines:
+        needed = needed_by(file)
+        assert "jpeg" in needed and not set(needed) & set(BEHIND_MODULES), file
+    for folder in (package, engines[0].parent):
         assert [name for name in LOADED if not (folder / f"libforebay_{name}.so").exists()] == [], folder
+
+
+def test_the_module_and_the_program_use_the_engine_of_the_library():
+    package = package_folder()
+    for file in (next(package.glob("_core*.so")), Path(sys.executable).parent / "forebay"):
+        needed = needed_by(file)
+        assert "forebay" in needed and not set(needed) & {"jpeg", *BEHIND_MODULES}, file
+        assert file.stat().st_size < 6_000_000, file
+
+
+WITHOUT = """
+import forebay as fb
+try:
+    fb.Loader(%s)
+except fb.Unsupported as error:
+    print(error)
+"""
+
+
+def without_module(monkeypatch, folder, name, pipeline):
+    """What opening the pipeline says where the package has no libforebay_NAME.so."""
+    shutil.copytree(package_folder(), folder / "forebay", ignore=shutil.ignore_patterns(f"libforebay_{name}.so"))
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return run(sys.executable, "-c", WITHOUT % pipeline)
+
+
+def test_without_the_module_of_http_the_message_says_what_to_do(monkeypatch, tmp_path):
+    told = without_module(monkeypatch, tmp_path, "http", 'fb.manifest("http://127.0.0.1:1/list.csv").batch(1)')
+    assert "libforebay_http.so, which needs libcurl and OpenSSL: install these, or Forebay again" in told
 
 
 def test_only_public_headers_are_installed(installed):

@@ -146,6 +146,13 @@ def test_first_batch(few_photos):
     assert "wall time" in wall and "critical path" in critical
 
 
+def test_first_batch_from_the_start_of_a_process(few_photos):
+    done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_batch.py", few_photos / "data" / "images" / "flowers",
+                           "--start", "--rounds", "1", "--batch", "4"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[1].strip() for line in done.stdout.splitlines()] == ["interpreter", "import forebay", "first batch, from the start"]
+
+
 @needs_arrow
 def test_first_epoch():
     done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_epoch.py", "--rounds", "1", "--scale", "0.005"],

@@ -1,9 +1,7 @@
 #include "store/http/curl_transport.h"
 
-#include <atomic>
 #include <utility>
 
-#include "base/mutex.h"
 #include "runtime/fork_guard.h"
 #include "store/http/curl_loop.h"
 #include "store/http/http_url.h"
@@ -39,37 +37,10 @@ class CurlTransport final : public HttpTransport {
   std::shared_ptr<CurlLoop> loop_;
 };
 
-/// One for each process: a child must not touch a lock that may be held by a thread that was not
-/// forked with it.
-struct Shared {
-  uint64_t generation;
-  Mutex mutex;
-  std::weak_ptr<HttpTransport> transport FOREBAY_GUARDED_BY(mutex);
-};
-std::atomic<Shared*> shared{nullptr};
-
-Shared& shared_of_this_process() {
-  Shared* current = shared.load(std::memory_order_acquire);
-  while (current == nullptr || current->generation != process_generation()) {
-    auto* fresh = new Shared{process_generation(), {}, {}};
-    if (shared.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return *fresh;
-    delete fresh;
-  }
-  return *current;
-}
-
 }  // namespace
 
 std::shared_ptr<HttpTransport> curl_transport(CurlTransportOptions options) {
   return std::make_shared<CurlTransport>(options);
-}
-
-std::shared_ptr<HttpTransport> shared_http_transport() {
-  Shared& shared = shared_of_this_process();
-  const Lock lock(shared.mutex);
-  auto transport = shared.transport.lock();
-  if (!transport) shared.transport = transport = curl_transport();
-  return transport;
 }
 
 }  // namespace forebay

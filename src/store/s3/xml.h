@@ -38,8 +38,6 @@ class XmlReader {
   Status skip_element();
 
  private:
-  friend struct XmlHandler;
-
   std::vector<XmlEvent> events_;
   size_t at_ = 0;
   Status end_;  ///< after the last event: OK for kDone, or the defect

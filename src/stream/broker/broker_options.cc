@@ -60,7 +60,7 @@ Result<BrokerOptions> parse_broker_options(const std::map<std::string, std::stri
   if (const auto name = parsed.own.find("server_name"); name != parsed.own.end()) parsed.tls.server_name = name->second;
   const TlsOptions& tls = parsed.tls;
   parsed.any_tls = !(tls.ca_file + tls.certificate_file + tls.key_file + tls.server_name).empty();
-  if (parsed.any_tls) FOREBAY_RETURN_IF_ERROR(make_tls_context(tls).status());
+  if (parsed.any_tls) FOREBAY_RETURN_IF_ERROR(check_tls_options(tls));
   return parsed;
 }
 

@@ -80,4 +80,6 @@ Result<TlsContext> make_tls_context(const TlsOptions& options) {
   return context;
 }
 
+Status check_tls_options(const TlsOptions& options) { return make_tls_context(options).status(); }
+
 }  // namespace forebay

@@ -29,4 +29,7 @@ using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 /// InvalidArgument for an unusable file, with its name and the reason.
 Result<TlsContext> make_tls_context(const TlsOptions& options);
 
+/// Returns the error of make_tls_context().
+Status check_tls_options(const TlsOptions& options);
+
 }  // namespace forebay
