@@ -90,7 +90,7 @@ def header_page(path):
         while i < len(lines) and lines[i].startswith("//"):
             comment.append(lines[i].lstrip("/").strip())
             i += 1
-        code, depth = [], 0
+        code = []
         while i < len(lines) and lines[i].strip() and not lines[i].startswith("}  // namespace forebay"):
             code, i = lines_of_block(lines, i, code)
             if i < len(lines) and lines[i].startswith("///"):
