@@ -7,20 +7,8 @@ import sys
 import forebay as fb
 import small_data
 
-
-def letters_tokenizer(path):
-    """Words by their place in a small vocabulary. A real one comes with your model, as tokenizer.json."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", *small_data.WORDS])}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(path)
-    return path
-
-
 captions = sys.argv[1] if len(sys.argv) > 1 else small_data.pairs("pairs") / "captions.csv"
-tokenizer = sys.argv[2] if len(sys.argv) > 2 else letters_tokenizer("words.json")
+tokenizer = sys.argv[2] if len(sys.argv) > 2 else small_data.words_tokenizer("words.json")
 
 # --8<-- [start:pipeline]
 pipeline = (

@@ -3,30 +3,12 @@
 python pretraining_text.py [FOLDER_OF_JSONL TOKENIZER_JSON]
 """
 import sys
-from pathlib import Path
 
 import forebay as fb
 import small_data
 
-
-def trained_tokenizer(folder, path):
-    """A byte-level BPE of 300 entries. A real one comes with your model, as tokenizer.json."""
-    import json
-
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
-    texts = (json.loads(line)["text"] for file in sorted(Path(folder).glob("*.jsonl")) for line in open(file))
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.save(str(path))
-    return path
-
-
 folder = sys.argv[1] if len(sys.argv) > 1 else small_data.books("books")
-tokenizer = sys.argv[2] if len(sys.argv) > 2 else trained_tokenizer(folder, "tokenizer.json")
+tokenizer = sys.argv[2] if len(sys.argv) > 2 else small_data.tokenizer(folder, "tokenizer.json")
 
 # --8<-- [start:pipeline]
 pipeline = (

@@ -89,3 +89,26 @@ def pairs(root, count=48):
             write_picture(root / "pictures" / f"{i:04d}.jpg", draw)
             rows.writerow([f"pictures/{i:04d}.jpg", sentence(draw)])
     return root
+
+
+def tokenizer(books, path):
+    """A byte-level BPE of 300 entries, trained on the books. A real one comes with your model, as tokenizer.json."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    made.train_from_iterator((json.loads(line)["text"] for file in sorted(Path(books).glob("*.jsonl")) for line in open(file)), trainer)
+    made.save(str(path))
+    return path
+
+
+def words_tokenizer(path):
+    """Words by their place in a small vocabulary."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    made = Tokenizer(models.WordPiece({word: number for number, word in enumerate(["[PAD]", "[UNK]", *WORDS])}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.save(str(path))
+    return path
