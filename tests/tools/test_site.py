@@ -48,3 +48,9 @@ def test_all_verbs_and_public_functions_have_an_entry(site):
 def test_a_dead_link_is_found(tmp_path):
     (tmp_path / "a.html").write_text('<h1 id="one">A</h1><a href="b.html">gone</a><a href="#two">no heading</a><a href="#one">there</a>')
     assert list(site_tool.dead_links(Path(tmp_path))) == ["a.html: b.html is not there", "a.html: #two has no such heading"]
+
+
+def test_pictures_are_fresh():
+    if importlib.util.find_spec("forebay") is None:
+        pytest.skip("not installed: forebay")
+    run(sys.executable, ROOT / "tools" / "pictures", "--check")
