@@ -154,6 +154,19 @@ def on_page_markdown(markdown, page, config, files):
     return with_site_links(markdown, source)
 
 
+def on_page_content(html, page, config, files):
+    """Docstrings and comments name pages by their path in the repository: links to these pages."""
+    here = posixpath.dirname(page.file.src_uri) or "."
+
+    def link(found):
+        if not (ROOT / "docs" / f"{found[1]}.md").exists():
+            return found[0]
+        return f'<a href="{posixpath.relpath(found[1], here)}.html">{found[1].split("/")[-1]}</a>'
+
+    made = page.file.src_uri.startswith("reference/")
+    return re.sub(r"(?<![\w/\"])docs/((?:reference/)?\w+)\.md", link, html) if made else html
+
+
 def on_post_page(output, page, config):
     """The offline plugin fetches a stand-in for workers from the network; the site has its own."""
     ours = posixpath.relpath("javascripts/file_worker.js", posixpath.dirname(page.url) or ".")

@@ -40,7 +40,7 @@ def test_all_verbs_and_public_functions_have_an_entry(site):
     program = (site / "reference" / "program.html").read_text()
     verbs = re.findall(r"^  (\w+)", run("forebay", "--help").split("Verbs:")[1].split("Options:")[0], re.MULTILINE)
     assert [verb for verb in verbs if f"forebay {verb}" not in program] == []
-    python = "".join((site / "reference" / name).read_text() for name in ("python.html", "python_studies.html"))
+    python = "".join((site / "reference" / name).read_text() for name in ("python.html", "python_operators.html", "python_studies.html"))
     constants = {"__version__", "IMAGENET", "NULL_MASK", "Normalization"}
     assert [name for name in fb.__all__ if name not in constants and f">{name}<" not in python] == []
 
