@@ -79,7 +79,7 @@ PUBLIC = ("pipeline", "loader", "batch", "tensor", "buffer", "dtype", "status", 
 def header_page(path):
     """One entry a comment that begins with `///`: the comment as text, then the declarations under it as code."""
     lines = path.read_text().splitlines()
-    parts = [f"# forebay/{path.name}", f'```cpp\n#include "forebay/{path.name}"\n```']
+    parts = [f"# forebay/{path.name}", "One of the headers of the [C++ interface](../cpp.md).", f'```cpp\n#include "forebay/{path.name}"\n```']
     outer = [i for i, line in enumerate(lines) if line.startswith("namespace forebay")]
     i = outer[0] + 1 if outer else 0
     while i < len(lines) and not lines[i].startswith("}  // namespace forebay"):

@@ -46,3 +46,7 @@ def test_the_map_lists_every_module():
 def test_the_index_lists_every_decision():
     text = (ROOT / "docs" / "decisions" / "README.md").read_text()
     assert [path.name for path in (ROOT / "docs" / "decisions").glob("*.md") if path.name != "README.md" and f"]({path.name})" not in text] == []
+
+
+def test_the_readme_stays_short():
+    assert len((ROOT / "README.md").read_text().split()) <= 600
