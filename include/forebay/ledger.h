@@ -79,8 +79,8 @@ struct FigureGroup {
 
 using FigureNumber = std::variant<int64_t, uint64_t, double>;
 
-/// Receives the figures of a ledger one by one, in the order of docs/reference/stats.md. Inside of a list,
-/// begin() is followed by begin_item() … end_item() for each element.
+/// Receives the figures of a ledger one by one, in the order of docs/reference/stats.md. Inside of a
+/// list, begin() is followed by begin_item() … end_item() for each element.
 class LedgerVisitor {
  public:
   virtual ~LedgerVisitor() = default;

@@ -74,8 +74,8 @@ struct AnalyticalModel {
   double train = 0, storage = 0, peers = 0, prepare = 0;  ///< seconds for one epoch
   /// The a of docs/reference/simulate.md: share of the samples that some host stores.
   double kept = 0;
-  /// The b of docs/reference/simulate.md: share of those that are sent to a peer, 1 / sqrt(2 pi l) for l rows
-  /// per host and step.
+  /// The b of docs/reference/simulate.md: share of those that are sent to a peer, 1 / sqrt(2 pi l)
+  /// for l rows per host and step.
   double moved = 0;
   double seconds() const;
 };

@@ -197,8 +197,8 @@ def jsonl(
             have them. "error": the record is bad. "keep": they are values of float64 fields.
             "null": they are null.
         follow: makes an endless source that also delivers records that are written later, each as
-            soon as its line is complete (docs/reference/streams.md). Only for local files, each of which is a
-            partition. Requires fields=.
+            soon as its line is complete (docs/reference/streams.md). Only for local files, each of
+            which is a partition. Requires fields=.
 
     A record that is not JSON, or has a value whose type is not that of its field, is Corrupt, with
     file and line. Errors when a loader is opened: those of `text`; Corrupt if none of the first
@@ -394,8 +394,8 @@ def parquet(
             exactly; only decimals and floats are rounded, if a float type is requested. By default
             the types of the files are unified (docs/reference/tables.md).
         follow: makes an endless source that also delivers the rows of files that appear later, file
-            by file in the order of appearance, each as soon as it is complete (docs/reference/streams.md).
-            Takes one pattern, or a folder, of local files. The first file must exist and decides
+            by file in the order of appearance, each as soon as it is complete
+            (docs/reference/streams.md). Takes one pattern, or a folder, of local files. The first file must exist and decides
             the columns. A file with other columns is Corrupt, as a damaged file is; see on_error=.
             The filter is evaluated file by file.
 
