@@ -175,8 +175,8 @@ FB_API fb_code fb_state(fb_loader* loader, char** json);
 /* Goes to a position that fb_state() returned. Ranks, threads and batch size may differ. If
  * `strict` is 0, the state may come from another pipeline that has as many samples. */
 FB_API fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict);
-/* Returns all counters of the loader (docs/stats.md) as JSON. The caller frees the text with
- * fb_string_free. */
+/* Returns all counters of the loader (docs/reference/stats.md) as JSON. The caller frees the text
+ * with fb_string_free. */
 FB_API fb_code fb_stats(fb_loader* loader, char** json);
 /* Returns the bad samples that were skipped or replaced, as a JSON list of {sample, key, operator,
  * code, message, count}. The caller frees the text with fb_string_free. */

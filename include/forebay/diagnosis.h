@@ -114,7 +114,7 @@ struct DiagnoseOptions {
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options);
 /// Returns some lines for people.
 std::string to_text(const Diagnosis& diagnosis);
-/// Returns a JSON object, described in docs/diagnosis.md.
+/// Returns a JSON object, described in docs/reference/diagnosis.md.
 std::string to_json(const Diagnosis& diagnosis);
 
 }  // namespace forebay

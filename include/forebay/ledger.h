@@ -20,7 +20,7 @@
 namespace forebay {
 
 /// All counters of a loader. visit() is the only description of their names and meanings: Python's
-/// dict, JSON, text, Prometheus and docs/stats.md are made by visiting.
+/// dict, JSON, text, Prometheus and docs/reference/stats.md are made by visiting.
 struct Ledger {
   std::vector<StepStats> steps;
   std::vector<StoreStats> stores;  ///< the data set's store first, then the disks of caches
@@ -79,8 +79,8 @@ struct FigureGroup {
 
 using FigureNumber = std::variant<int64_t, uint64_t, double>;
 
-/// Receives the figures of a ledger one by one, in the order of docs/stats.md. Inside of a list,
-/// begin() is followed by begin_item() … end_item() for each element.
+/// Receives the figures of a ledger one by one, in the order of docs/reference/stats.md. Inside of a
+/// list, begin() is followed by begin_item() … end_item() for each element.
 class LedgerVisitor {
  public:
   virtual ~LedgerVisitor() = default;

@@ -50,7 +50,7 @@ struct ErrorLimit {
 };
 
 /// The hosts of a job. The environment variable FOREBAY_CLUSTER_CERTIFICATE_FILE and related ones
-/// turn on TLS between them (docs/cluster.md).
+/// turn on TLS between them (docs/reference/cluster.md).
 struct PeerOptions {
   /// "host:port" of each rank, in the order of the ranks. Or "file:///FOLDER": a folder that all
   /// hosts share and that only this job uses, where the hosts exchange their addresses. Empty:

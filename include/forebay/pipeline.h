@@ -282,7 +282,8 @@ Pipeline files(std::string pattern, FilesOptions options = {});
 Pipeline files(std::vector<std::string> names);
 /// Describes objects that a file lists, one per row: CSV, TSV, a text list, JSONL or Parquet.
 Pipeline manifest(std::string url, ManifestOptions options = {});
-/// Describes a broker's log, an endless source: redis://, nats:// or kafka://. See docs/streams.md.
+/// Describes a broker's log, an endless source: redis://, nats:// or kafka://. See
+/// docs/reference/streams.md.
 Pipeline stream(std::string url, LogOptions options = {});
 /// Describes text files: each line, or each file, is a sample with the fields `text` and `key`. The
 /// files are given by a pattern, a folder, a file, or names. A line's id is its number over all

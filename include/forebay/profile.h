@@ -161,7 +161,7 @@ Result<Profile> predict(const Profile& profile, const Elsewhere& where);
 
 /// Returns a table for people, the best strategy first.
 std::string to_text(const Profile& profile);
-/// Returns a JSON object, described in docs/profile.md.
+/// Returns a JSON object, described in docs/reference/profile.md.
 std::string to_json(const Profile& profile);
 
 }  // namespace forebay

@@ -72,10 +72,10 @@ struct SimulatedRun {
 /// Closed formula for the duration of an epoch: max(train, storage + peers + prepare).
 struct AnalyticalModel {
   double train = 0, storage = 0, peers = 0, prepare = 0;  ///< seconds for one epoch
-  /// The a of docs/simulate.md: share of the samples that some host stores.
+  /// The a of docs/reference/simulate.md: share of the samples that some host stores.
   double kept = 0;
-  /// The b of docs/simulate.md: share of those that are sent to a peer, 1 / sqrt(2 pi l) for l rows
-  /// per host and step.
+  /// The b of docs/reference/simulate.md: share of those that are sent to a peer, 1 / sqrt(2 pi l)
+  /// for l rows per host and step.
   double moved = 0;
   double seconds() const;
 };
@@ -113,7 +113,7 @@ Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationO
 
 /// Returns the result as text for people.
 std::string to_text(const Simulation& simulation);
-/// Returns the result as JSON, described in docs/simulate.md.
+/// Returns the result as JSON, described in docs/reference/simulate.md.
 std::string to_json(const Simulation& simulation);
 
 }  // namespace forebay

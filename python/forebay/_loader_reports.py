@@ -30,7 +30,8 @@ class LoaderReports:
         def _prepare(self) -> None: ...
 
     def stats(self) -> dict[str, Any]:
-        """Returns counters since the loader was opened, as a plain dict. docs/stats.md lists them.
+        """Returns counters since the loader was opened, as a plain dict. docs/reference/stats.md lists
+        them.
         """
         return self._core.stats()
 

@@ -836,8 +836,8 @@ class Operators(Appending):
         """Text to the ids that the package `tokenizers` gives for it, int32, by a native encoder: a ragged field, or
         padded with `.pad("tokens", length=...)`.
 
-        Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list):
-        call these in `.map`. A text that a normalizer makes more than 16 times as long is Unsupported, too.
+        Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/reference/text.md has
+        the list): call these in `.map`. A text that a normalizer makes more than 16 times as long is Unsupported, too.
 
         Args:
             file: a tokenizer.json, a local file. It may be BPE of bytes (GPT-2, RoBERTa, Llama 3, Qwen 2, ...) or of
@@ -887,7 +887,7 @@ class Operators(Appending):
                 step that had new ones; "rehearse": of those that .rehearse() keeps, which says in `batch["rehearsed"]`
                 which they are. Old records have the ids that they had. They are drawn at random, by the seed, and are
                 augmented anew; states and journals hold them. In the first step there is nothing old, so it waits.
-                stats()["stream"]["missing"] counts them.
+                `stats()["stream"]["missing"]` counts them.
         """
         return self._then(
             "buffer",

@@ -51,7 +51,7 @@ class Diagnosis:
         others: changes that do not gain, or could not be tried, and why.
         verified_gain: gain of the first remedy when it was applied and measured again
             (`verify=True`), or None.
-        data: the whole result as a dict (docs/diagnosis.md).
+        data: the whole result as a dict (docs/reference/diagnosis.md).
     """
 
     limit: str

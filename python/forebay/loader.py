@@ -96,7 +96,7 @@ class Loader(LoaderReports):
             which the hosts find each other. Or "launcher": the hosts find each other through a
             process group of torch.distributed, torchrun's store, or mpi4py, whichever exists. Hosts
             identify each other by a token. A rank whose seed, batch size or data set differs from
-            rank 0's gets StateMismatch; see docs/cluster.md.
+            rank 0's gets StateMismatch; see docs/reference/cluster.md.
         restart: for evaluation loops that may be left early (a sanity check, `limit_val_batches`,
             `validation_steps`): a `for` after one that was left in the middle begins the same epoch
             again. If a state was loaded since the last batch, the `for` continues from it. An
@@ -112,7 +112,7 @@ class Loader(LoaderReports):
             it is started if none runs, and restarted if it was killed. Otherwise the name of a
             running server, or the path of its socket (`forebay serve --socket`). The batches are
             byte for byte the same as without it, but read-only. Not for pipelines with your own
-            functions or with arrays in memory. See docs/shared.md.
+            functions or with arrays in memory. See docs/reference/shared.md.
         together: with `share`. True: loaders of the same pipeline, seed and rank get the same
             batches, which are made once for all of them. A number: the first batch also waits, at
             most a minute, for this number of loaders. A loader that falls behind by more than a few

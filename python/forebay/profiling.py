@@ -82,7 +82,7 @@ class Profile:
         strategies: all strategies that were tried, the best first; one of them caches nothing.
         samples: number of samples that were tried, of `size`.
         others: what was not tried, and why.
-        data: the whole result as a dict (docs/profile.md).
+        data: the whole result as a dict (docs/reference/profile.md).
     """
 
     strategies: tuple[Strategy, ...]

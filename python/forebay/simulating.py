@@ -27,7 +27,7 @@ class Simulation:
         wait_seconds: time of `seconds` that ranks wait for rows.
         first_seconds: duration of the first epoch, which reads everything.
         changes: (resource, speed-up of a later epoch with twice as much of it), the best first.
-        data: the whole result as a dict (docs/simulate.md).
+        data: the whole result as a dict (docs/reference/simulate.md).
     """
 
     gain: float

@@ -75,7 +75,7 @@ def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[s
             `{000..099}` (ids are assigned by key in byte order), or a list of file names (ids are
             positions in the list).
         follow: makes an endless source that also delivers files that appear later, each as soon as
-            it is complete (docs/streams.md). Only for local folders.
+            it is complete (docs/reference/streams.md). Only for local folders.
     """
     if isinstance(pattern_or_list, (str, os.PathLike)):
         return _source("files", pattern_or_list=os.fspath(pattern_or_list), follow=follow or None)
@@ -153,7 +153,7 @@ def text(
             as in `files`.
         by: "line" or "file".
         follow: makes an endless source that also delivers lines that are written later, each as
-            soon as it is complete (docs/streams.md). Only for local files; each file is a
+            soon as it is complete (docs/reference/streams.md). Only for local files; each file is a
             partition.
 
     A line or file that is not UTF-8, or a line of more than 16 MiB, is Corrupt, with file and line.
@@ -196,8 +196,8 @@ def jsonl(
             have them. "error": the record is bad. "keep": they are values of float64 fields.
             "null": they are null.
         follow: makes an endless source that also delivers records that are written later, each as
-            soon as its line is complete (docs/streams.md). Only for local files, each of which is a
-            partition. Requires fields=.
+            soon as its line is complete (docs/reference/streams.md). Only for local files, each of
+            which is a partition. Requires fields=.
 
     A record that is not JSON, or has a value whose type is not that of its field, is Corrupt, with
     file and line. Errors when a loader is opened: those of `text`; Corrupt if none of the first
@@ -242,7 +242,7 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None, 
     or torch tensor of bool, integers, float16, bfloat16, float32 or float64. Members of a dict
     inside a sample become fields with dotted names: an (image, target) of torchvision's detection
     data sets has the fields "0", "1.boxes" and "1.labels". Arrays whose first axis differs from
-    sample to sample, such as boxes (n, 4), become (values, offsets); see docs/shapes.md.
+    sample to sample, such as boxes (n, 4), become (values, offsets); see docs/reference/shapes.md.
 
     Several threads or processes call `dataset[i]` at the same time, ahead of the batches, so the
     result must depend on i alone. The object's own `state_dict()`, if any, is not part of the
@@ -391,10 +391,10 @@ def parquet(
             "string", "bytes", "datetime64[D]" and [s], [ms], [us], [ns], "timedelta64[s]" to [ns];
             for lists the type of their elements. A row is Corrupt if the type cannot hold its value
             exactly; only decimals and floats are rounded, if a float type is requested. By default
-            the types of the files are unified (docs/tables.md).
+            the types of the files are unified (docs/reference/tables.md).
         follow: makes an endless source that also delivers the rows of files that appear later, file
-            by file in the order of appearance, each as soon as it is complete (docs/streams.md).
-            Takes one pattern, or a folder, of local files. The first file must exist and decides
+            by file in the order of appearance, each as soon as it is complete
+            (docs/reference/streams.md). Takes one pattern, or a folder, of local files. The first file must exist and decides
             the columns. A file with other columns is Corrupt, as a damaged file is; see on_error=.
             The filter is evaluated file by file.
 

@@ -29,7 +29,7 @@ def stream(
 
     A log has partitions, each a sequence of records with offsets. The loader merges them into one
     stream; a global batch is its next records. A sample's id is its number in that stream. See
-    docs/streams.md.
+    docs/reference/streams.md.
 
     Args:
         url_or_factory: "redis://host:port/0/NAME", "nats://host:port/STREAM" or

@@ -204,7 +204,7 @@ void add_options(CommandLine& line, RunOptions& options) {
   line.app()
       .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
       ->type_name("FILE");
-  line.app().add_flag("--stats", options.stats, "print the counters of each rank at the end (docs/stats.md)");
+  line.app().add_flag("--stats", options.stats, "print the counters of each rank at the end (docs/reference/stats.md)");
   line.app()
       .add_option("--trace", options.trace, "write a trace of the first rank here, for ui.perfetto.dev; at most 100 MB")
       ->type_name("FILE");

@@ -45,7 +45,7 @@ OpDef buffer_op() {
                  "latest step that had new ones; \"rehearse\": of those that .rehearse() keeps, which says in "
                  "`batch[\"rehearsed\"]` which they are. Old records have the ids that they had. They are drawn at "
                  "random, by the seed, and are augmented anew; states and journals hold them. In the first step there "
-                 "is nothing old, so it waits. stats()[\"stream\"][\"missing\"] counts them.",
+                 "is nothing old, so it waits. `stats()[\"stream\"][\"missing\"]` counts them.",
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_buffer,

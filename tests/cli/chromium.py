@@ -83,7 +83,10 @@ class Chromium:
                     found.append(url)
         return found
 
-    def screenshot(self, path):
-        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, format="png")
+    def screenshot(self, path, longest=None):
+        """The whole page, or its first `longest` pixels."""
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], longest or size["height"]), "scale": 1}
+        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, format="png", clip=clip)
         with open(path, "wb") as file:
             file.write(base64.b64decode(picture["data"]))

@@ -26,7 +26,7 @@ def test_a_program_in_c_needs_pkg_config_alone(installed, tmp_path):
 
 
 def test_the_program_of_the_page_on_c_runs(installed, tmp_path):
-    (tmp_path / "page.c").write_text(re.search(r"^```c\n(.*?)^```", (ROOT / "docs" / "c.md").read_text(), re.MULTILINE | re.DOTALL)[1])
+    (tmp_path / "page.c").write_text(re.search(r"^```c\n(.*?)^```", (ROOT / "docs" / "reference" / "c.md").read_text(), re.MULTILINE | re.DOTALL)[1])
     write_photos(tmp_path / "photos" / "train", per_class=2)
     library = next(installed.rglob("libforebay.so")).parent
     run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{installed}/include", tmp_path / "page.c", "-o", tmp_path / "page", f"-L{library}", "-lforebay",

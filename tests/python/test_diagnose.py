@@ -147,7 +147,7 @@ def test_what_is_said_is_what_is_given(behind_latency):
 
 
 def test_its_json_is_documented(behind_latency):
-    page = (ROOT / "docs" / "diagnosis.md").read_text()
+    page = (ROOT / "docs" / "reference" / "diagnosis.md").read_text()
     keys = set(re.findall(r"^\| `(\w+)`", page, re.M))
     told = set(behind_latency.data) | set(behind_latency.data["limiter"]) | set(behind_latency.data["remedies"][0])
     assert keys == told

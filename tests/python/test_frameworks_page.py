@@ -1,4 +1,4 @@
-"""The code of the PyTorch part of docs/frameworks.md runs as it stands, and does what the page says."""
+"""The code of the PyTorch part of docs/reference/frameworks.md runs as it stands, and does what the page says."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="PYTORCH ABSENT: forebay.torch needs it")
 
 import forebay as fb  # noqa: E402
 
-PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "frameworks.md"
 PART = PAGE.read_text().split("## PyTorch")[1].split("\n## ")[0]
 
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/cluster.md, with each launcher that is installed: nothing is told to the loader but peers=."""
+"""The recipes of docs/reference/cluster.md, with each launcher that is installed: nothing is told to the loader but peers=."""
 import json
 import os
 import shutil

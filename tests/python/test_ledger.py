@@ -130,7 +130,7 @@ def test_the_page_is_made_of_the_schema():
     loader = importlib.machinery.SourceFileLoader("stats_page", str(ROOT / "tools" / "stats_page"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("stats_page", loader))
     loader.exec_module(module)
-    assert (ROOT / "docs" / "stats.md").read_text() == module.page(SCHEMA, metrics.metric_name), "run tools/stats_page > docs/stats.md"
+    assert (ROOT / "docs" / "reference" / "stats.md").read_text() == module.page(SCHEMA, metrics.metric_name), "run tools/stats_page > docs/reference/stats.md"
 
 
 def test_bytes_and_seconds_stand_in_the_names_of_what_is_measured_in_them():

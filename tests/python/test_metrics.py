@@ -69,8 +69,8 @@ def test_a_scrape_has_what_stats_say(table, tmp_path):
 
 
 def test_the_dashboard_asks_for_what_a_scrape_has(table, tmp_path):
-    """docs/grafana.json: its metrics, and the labels by which it divides and names them."""
-    panels = json.loads((ROOT / "docs" / "grafana.json").read_text())["panels"]
+    """docs/reference/grafana.json: its metrics, and the labels by which it divides and names them."""
+    panels = json.loads((ROOT / "docs" / "reference" / "grafana.json").read_text())["panels"]
     with fb.serve_metrics(0) as server, fb.Loader(fb.parquet(str(table)).cache(ram="1MB", disk=0).batch(100), epochs=1) as loader:
         list(loader)
         families = scrape(server.url)

@@ -134,7 +134,7 @@ def test_the_keys_of_the_json_are_documented(found):
                 gather(inner)
 
     gather(found.data)
-    table = (ROOT / "docs/profile.md").read_text().split("## The JSON")[1]
+    table = (ROOT / "docs/reference/profile.md").read_text().split("## The JSON")[1]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == keys
 
 

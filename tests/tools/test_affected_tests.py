@@ -80,7 +80,7 @@ def test_a_change_of_the_build_or_of_something_unknown_runs_everything(path):
 
 
 @pytest.mark.parametrize("path", [
-    "README.md", "src/ops/README.md", "docs/operators.md", "python/forebay/loader.py", "tests/python/test_ops.py", "tests/fuzz/tar.cc",
+    "README.md", "src/ops/README.md", "docs/reference/operators.md", "python/forebay/loader.py", "tests/python/test_ops.py", "tests/fuzz/tar.cc",
     "runtests", "examples/train.cc", "bench/limit.cc",
 ])
 def test_what_no_test_program_is_made_of_runs_nothing(path):

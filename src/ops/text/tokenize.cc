@@ -147,7 +147,7 @@ OpDef tokenize_op() {
            R"(Text to the ids that the package `tokenizers` gives for it, int32, by a native encoder: a ragged field, or padded with
 `.pad("tokens", length=...)`.
 
-Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list): call these in `.map`. A
+Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/reference/text.md has the list): call these in `.map`. A
 text that a normalizer makes more than 16 times as long is Unsupported, too.)",
        .args = {{"file", ArgType::kPath, true, nullptr,
                  "a tokenizer.json, a local file. It may be BPE of bytes (GPT-2, RoBERTa, Llama 3, Qwen 2, ...) or of "

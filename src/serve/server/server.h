@@ -48,7 +48,7 @@ class Server {
   /// Serves until it is stopped, or until the linger time is over. Closes the connections of all
   /// clients in the end. One thread calls it, once.
   Status run(std::stop_token stop);
-  /// Returns the status as JSON, described in docs/shared.md. Any thread may call it.
+  /// Returns the status as JSON, described in docs/reference/shared.md. Any thread may call it.
   std::string status() const;
   /// Returns the number of connections, those without a loader included. Any thread may call it.
   size_t connections() const;

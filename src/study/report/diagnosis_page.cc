@@ -90,7 +90,7 @@ Page diagnosis_page(const Diagnosis& diagnosis, const std::string& subject) {
   page.action = action_of(diagnosis);
   page.footnote = fmt::format(
       "Found in {:.0f} s. Gains are the median, least and most of rounds in turns with the pipeline as it is. "
-      "What is tried, and how: docs/diagnosis.md.",
+      "What is tried, and how: docs/reference/diagnosis.md.",
       diagnosis.seconds);
   page.facts = {
       {"speed", fmt::format("{:.0f} samples/s", diagnosis.rate),

@@ -54,7 +54,7 @@ Page profile_page(const Profile& profile, const std::string& subject) {
   const Strategy& best = profile.strategies.front();
   page.finding = gain_sentence(profile);
   page.action = best.command;
-  page.footnote = tried_sentence(profile) + ". What is tried, and how: docs/profile.md.";
+  page.footnote = tried_sentence(profile) + ". What is tried, and how: docs/reference/profile.md.";
   page.facts = {{"speed", fmt::format("{:.0f} samples/s", best.rate.value), best.name},
                 {"takes", bytes_text(best), "of all samples"},
                 {"preparing", duration_text(best.preparation_seconds.value),

@@ -184,7 +184,8 @@ Page run_page(const Ledger& ledger, const RunHistory& history, const std::string
   Page page{.title = "Forebay run", .subject = subject, .finding = sentence_of(ledger, finding)};
   if (!finding.change.empty())
     page.action = capitalised(finding.change) + "." + (finding.gain.empty() ? "" : " " + finding.gain);
-  page.footnote = "Times of waits and threads are measured, not sampled. What each figure means: docs/stats.md.";
+  page.footnote =
+      "Times of waits and threads are measured, not sampled. What each figure means: docs/reference/stats.md.";
   add_facts(ledger, page);
   page.sections = {waits_section(ledger, finding, history), steps_section(ledger), threads_section(ledger),
                    memory_section(ledger)};

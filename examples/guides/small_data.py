@@ -1,0 +1,114 @@
+"""Small data sets for the guides, the same on every run. Each function writes a folder, unless it is there, and returns its path."""
+import csv
+import json
+import struct
+import wave
+from pathlib import Path
+
+import numpy as np
+
+CLASSES = ("cat", "dog", "fish")
+WORDS = "the a small large red blue cat dog fish runs sleeps swims and near under house river today again never".split()
+
+
+def write_picture(path, draw):
+    from PIL import Image
+
+    height, width = (int(side) for side in draw.integers(80, 200, 2))
+    coarse = Image.fromarray(draw.integers(0, 256, (6, 6, 3), dtype=np.uint8))
+    coarse.resize((width, height), Image.Resampling.BICUBIC).save(path, quality=90)
+
+
+def sentence(draw):
+    return " ".join(draw.choice(WORDS, int(draw.integers(4, 12))))
+
+
+def photos(root, per_class=20, seed=0):
+    """A folder per class with JPEG files."""
+    root, draw = Path(root), np.random.default_rng(seed)
+    for name in CLASSES:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for i in range(per_class):
+            write_picture(root / name / f"{name}_{i:03d}.jpg", draw)
+    return root
+
+
+def books(root, files=6, documents=50):
+    """JSON lines, one document each, as most text corpora have them."""
+    root, draw = Path(root), np.random.default_rng(1)
+    root.mkdir(parents=True, exist_ok=True)
+    for number in range(files):
+        with open(root / f"part-{number:03d}.jsonl", "w") as file:
+            for _ in range(documents):
+                file.write(json.dumps({"text": ". ".join(sentence(draw) for _ in range(int(draw.integers(1, 8))))}) + "\n")
+    return root
+
+
+def clicks(root, files=3, rows=4000):
+    """Parquet files with numbers, a text, nulls and a list."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    root, draw = Path(root), np.random.default_rng(2)
+    root.mkdir(parents=True, exist_ok=True)
+    for number in range(files):
+        price = np.round(draw.exponential(20, rows), 2)
+        table = pa.table({
+            "label": draw.integers(0, 2, rows),
+            "price": pa.array(price, pa.float32(), mask=draw.random(rows) < 0.1),
+            "age": pa.array(draw.integers(18, 90, rows), pa.int32(), mask=draw.random(rows) < 0.2),
+            "country": draw.choice(["de", "fr", "is", "pt"], rows),
+            "visits": [list(range(int(n))) for n in draw.integers(0, 5, rows)],
+        })
+        pq.write_table(table, root / f"part-{number}.parquet", row_group_size=1000)
+    return root
+
+
+def speech(root, speakers=("ann", "bob"), each=8, rate=8000):
+    """WAV files of tones, between half a second and one and a half."""
+    root, draw = Path(root), np.random.default_rng(3)
+    for name in speakers:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for i in range(each):
+            time = np.arange(int(draw.uniform(0.5, 1.5) * rate)) / rate
+            tone = 0.4 * np.sin(2 * np.pi * draw.uniform(200, 900) * time)
+            with wave.open(str(root / name / f"{i}.wav"), "wb") as file:
+                file.setnchannels(1), file.setsampwidth(2), file.setframerate(rate)
+                file.writeframes(struct.pack(f"<{len(tone)}h", *(tone * 32767).astype(int)))
+    return root
+
+
+def pairs(root, count=48):
+    """Pictures, and captions.csv with the columns path and caption."""
+    root, draw = Path(root), np.random.default_rng(4)
+    (root / "pictures").mkdir(parents=True, exist_ok=True)
+    with open(root / "captions.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["path", "caption"])
+        for i in range(count):
+            write_picture(root / "pictures" / f"{i:04d}.jpg", draw)
+            rows.writerow([f"pictures/{i:04d}.jpg", sentence(draw)])
+    return root
+
+
+def tokenizer(books, path):
+    """A byte-level BPE of 300 entries, trained on the books. A real one comes with your model, as tokenizer.json."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    made.train_from_iterator((json.loads(line)["text"] for file in sorted(Path(books).glob("*.jsonl")) for line in open(file)), trainer)
+    made.save(str(path))
+    return path
+
+
+def words_tokenizer(path):
+    """Words by their place in a small vocabulary."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    made = Tokenizer(models.WordPiece({word: number for number, word in enumerate(["[PAD]", "[UNK]", *WORDS])}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.save(str(path))
+    return path
