@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from wheel_parts import toolchain
 from wheel_parts.roots import Failed, Root, downloaded, made
 from wheel_parts.wheels import GLIBC, PYARROW
 
@@ -139,9 +140,14 @@ def tried(wheels: list[Path], roots: Path, source: Path) -> None:
     """Installs each wheel in every bare root that has a Python for it, and uses all that it contains."""
     data = roots / "data"
     gather(data, Path(os.environ.get("FOREBAY_SHARED", source.parent / "shared")))
+    bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
+    probe = toolchain.built_probe(Root(roots / "build"), source)
+    for root in bare:
+        for file in probe:
+            shutil.copy2(file, root / f"/tmp/{file.name}")
+        print(f"{root.path.name}: {root.run('/tmp/catcher /tmp/thrower.so').strip()}")
     with servers(source) as variables:
         fill_bucket(variables, data)
         for wheel in wheels:
-            bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
             if not any([_tried_in(root, roots / "build", wheel, source, data, variables) for root in bare]):
                 raise Failed(f"{wheel.name} was tried nowhere")

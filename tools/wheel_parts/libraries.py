@@ -28,6 +28,10 @@ cmake_install() {
   cmake --build build.forebay -j2
   cmake --install build.forebay
 }
+# package NAME VERSION REQUIRES LIBS: what pkg-config is to say, for libraries that do not say it, or not of a static library.
+package() {
+  printf '%s\\n' "Name: $1" "Description: $1" "Version: $2" "Requires: $3" "Cflags: -I$PREFIX/include" "Libs: -L$PREFIX/lib $4" > $PREFIX/lib/pkgconfig/$1.pc
+}
 configure_install() {
   ./configure --prefix=$PREFIX --libdir=$PREFIX/lib --disable-shared --enable-static --with-pic --disable-dependency-tracking "$@"
   make -j2
@@ -43,8 +47,7 @@ LIBRARIES = [
         cc $CFLAGS -DSPNG_STATIC -I$PREFIX/include -c spng/spng.c -o spng.o
         ar rcs $PREFIX/lib/libspng.a spng.o
         cp spng/spng.h $PREFIX/include/
-        printf '%s\\n' "Name: spng" "Description: PNG" "Version: $VERSION" "Requires: zlib" "Cflags: -I$PREFIX/include -DSPNG_STATIC" \\
-          "Libs: -L$PREFIX/lib -lspng -lm" > $PREFIX/lib/pkgconfig/spng.pc"""),
+        package spng $VERSION zlib '-lspng -lm'"""),
     Library("libwebp", """cmake_install -DWEBP_BUILD_ANIM_UTILS=OFF -DWEBP_BUILD_CWEBP=OFF -DWEBP_BUILD_DWEBP=OFF -DWEBP_BUILD_GIF2WEBP=OFF \\
         -DWEBP_BUILD_IMG2WEBP=OFF -DWEBP_BUILD_VWEBP=OFF -DWEBP_BUILD_WEBPINFO=OFF -DWEBP_BUILD_WEBPMUX=OFF -DWEBP_BUILD_LIBWEBPMUX=OFF \\
         -DWEBP_BUILD_EXTRAS=OFF"""),
@@ -71,11 +74,14 @@ LIBRARIES = [
         -DCURL_USE_LIBPSL=OFF -DCURL_USE_LIBSSH2=OFF -DUSE_LIBIDN2=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DBUILD_LIBCURL_DOCS=OFF \\
         -DBUILD_MISC_DOCS=OFF -DENABLE_CURL_MANUAL=OFF -DCURL_ENABLE_NTLM=OFF -DCURL_DISABLE_NTLM=ON -DENABLE_UNIX_SOCKETS=ON -DBUILD_EXAMPLES=OFF"""),
     Library("hiredis", "cmake_install -DDISABLE_TESTS=ON"),
-    Library("nats.c", "cmake_install -DNATS_BUILD_STREAMING=OFF -DNATS_BUILD_EXAMPLES=OFF -DNATS_BUILD_LIB_SHARED=OFF -DNATS_BUILD_WITH_TLS=ON"),
+    Library("nats.c", """
+        cmake_install -DNATS_BUILD_STREAMING=OFF -DNATS_BUILD_EXAMPLES=OFF -DNATS_BUILD_LIB_SHARED=OFF -DNATS_BUILD_WITH_TLS=ON
+        [ ! -e $PREFIX/lib/libnats_static.a ] || mv $PREFIX/lib/libnats_static.a $PREFIX/lib/libnats.a
+        package libnats 3 'libssl libcrypto' '-lnats -lpthread -lrt'"""),
     Library("librdkafka", """
         cmake_install -DRDKAFKA_BUILD_STATIC=ON -DRDKAFKA_BUILD_EXAMPLES=OFF -DRDKAFKA_BUILD_TESTS=OFF -DWITH_SSL=ON -DWITH_ZLIB=ON -DWITH_ZSTD=ON \\
           -DENABLE_LZ4_EXT=ON -DWITH_SASL=OFF -DWITH_CURL=OFF -DWITH_PLUGINS=OFF
-        [ -e $PREFIX/lib/pkgconfig/rdkafka.pc ] || cp $PREFIX/lib/pkgconfig/rdkafka-static.pc $PREFIX/lib/pkgconfig/rdkafka.pc"""),
+        package rdkafka $VERSION 'libssl libcrypto zlib libzstd liblz4' '-lrdkafka -lm -lpthread -ldl -lrt'"""),
     Library("libogg", "cmake_install -DINSTALL_DOCS=OFF"),
     Library("libvorbis", "cmake_install"),
     Library("opus", "cmake_install"),
@@ -90,8 +96,9 @@ LIBRARIES = [
         make install"""),
 ]
 
-# The licences of the headers-only libraries come from their packages, and those of the C++ library and the unwinder from the compiler's.
-OTHER_LICENCES = {"boost": "libboost1.74-dev", "nlohmann-json": "nlohmann-json3-dev", "cli11": "libcli11-dev", "gcc": "libstdc++-12-dev"}
+# The licences of libraries that are headers alone come from their packages, and those of the C++ library and the unwinder from the compiler's.
+OTHER_LICENCES = {"boost": f"{PREFIX}/share/doc/libboost1.74-dev", "nlohmann-json": f"{PREFIX}/share/doc/nlohmann-json3-dev",
+                  "cli11": f"{PREFIX}/share/doc/libcli11-dev", "gcc": "/usr/share/doc/gcc-12-base"}
 
 
 def recipe(library: Library) -> str:

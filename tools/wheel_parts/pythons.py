@@ -36,6 +36,8 @@ def _asked(run, program: str) -> tuple[str, str]:
 def debian(root: Root) -> Python:
     """The interpreter that the root's Debian has."""
     version, threads = _asked(lambda code, program: root.run(f'{program} -c "{code}"'), "/usr/bin/python3")
+    # Its headers include one that Debian has in a folder of the architecture, which the compiler looks for in the sysroot.
+    shutil.copytree(root / f"/usr/include/x86_64-linux-gnu/python{version}", root / f"/sysroot/usr/include/x86_64-linux-gnu/python{version}", dirs_exist_ok=True)
     return Python("/usr/bin/python3", version, threads)
 
 

@@ -9,13 +9,13 @@ from wheel_parts.pythons import Python
 from wheel_parts.roots import Failed, Root, copied, host
 
 MOST_BYTES = 15_000_000
-# Files that belong to glibc, and those that pyarrow brings and has loaded before the module of tables is.
-GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"}
+# Files that belong to glibc, and the unwinder that glibc itself loads and is nowhere without.
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
+# Those that pyarrow brings and has loaded before the module of tables is.
 PYARROW = re.compile(r"lib(arrow|parquet)\.so\.\d+")
 
 BUILD = """
 cd /forebay && rm -rf /wheels/{name} && mkdir -p /wheels/{name}
-# A generator found by an earlier wheel's CMake must not be another CMake's.
 export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/forebay CCACHE_NOHASHDIR=1
 export CMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL={jobs} SKBUILD_BUILD_DIR=/builds/{name}
 export SKBUILD_INSTALL_STRIP=true
@@ -25,11 +25,10 @@ export SKBUILD_INSTALL_STRIP=true
 # auditwheel puts the shared libraries beside the package, gives them names of their own, and names the oldest glibc that will do.
 REPAIR = """
 cd /wheels/{name}
-{environment}/bin/python -m wheel unpack -q -d unpacked *.whl 2>/dev/null || {environment}/bin/python -m wheel unpack -d unpacked *.whl
-cp -r {prefix}/licences/. unpacked/*/*.dist-info/licenses/libraries 2>/dev/null || {{ mkdir -p unpacked/*/*.dist-info/licenses; }}
-mkdir -p "$(echo unpacked/*/*.dist-info)/licenses/libraries"
-cp {prefix}/licences/* "$(echo unpacked/*/*.dist-info)/licenses/libraries/"
-mkdir -p licensed repaired
+{environment}/bin/python -m wheel unpack -d unpacked *.whl
+licences="$(echo unpacked/*/*.dist-info)/licenses/libraries"
+mkdir -p "$licences" licensed repaired
+cp {prefix}/licences/* "$licences/"
 {environment}/bin/python -m wheel pack -d licensed unpacked/*
 LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' \\
   -w repaired licensed/*.whl
@@ -43,12 +42,8 @@ def source_files(source: Path) -> list[str]:
 
 
 def licences_of_headers(root: Root) -> None:
-    for name, package in OTHER_LICENCES.items():
-        found = [folder / f"usr/share/doc/{package}/copyright" for folder in (root / "sysroot", root.path)]
-        file = next((file for file in found if file.exists()), None)
-        if file is None:
-            raise Failed(f"{package} has no copyright file")
-        shutil.copyfile(file.resolve() if not file.is_symlink() else root.path / str(file.readlink()).lstrip("/"), root / f"{PREFIX}/licences/{name}.txt")
+    for name, folder in OTHER_LICENCES.items():
+        shutil.copyfile(root / f"{folder}/copyright", root / f"{PREFIX}/licences/{name}.txt")
 
 
 def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> Path:
