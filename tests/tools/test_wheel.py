@@ -13,8 +13,9 @@ from wheel_parts import bare, libraries, toolchain  # noqa: E402
 
 
 @pytest.mark.parametrize("name, wanted", [
-    ("forebay-0.1.0-cp311-cp311-manylinux_2_31_x86_64.whl", ("3.11", False)),
-    ("forebay-0.1.0-cp312-abi3-manylinux_2_31_x86_64.whl", ("3.12", True)),
+    ("forebay-0.1.0-cp311-cp311-manylinux_2_31_x86_64.whl", (11, "", False)),
+    ("forebay-0.1.0-cp312-abi3-manylinux_2_31_x86_64.whl", (12, "", True)),
+    ("forebay-0.1.0-cp313-cp313t-manylinux_2_31_x86_64.whl", (13, "t", False)),
 ])
 def test_a_wheel_is_for_the_pythons_that_its_name_says(name, wanted):
     assert bare.versions_for(Path(name)) == wanted

@@ -27,26 +27,26 @@ for file in bin/forebay $(find lib/python3*/site-packages/forebay* -name '*.so*'
 """
 
 
-def versions_for(wheel: Path) -> tuple[str, bool]:
-    """The Python that a wheel is for ("3.11"), and whether it is for later ones, too."""
-    tag = wheel.name.split("-")[2]
-    return f"3.{tag[3:]}", wheel.name.split("-")[3] == "abi3"
+def versions_for(wheel: Path) -> tuple[int, str, bool]:
+    """The Python that a wheel is for: 11 for 3.11, "t" if it is one without the global lock, and whether later ones will do, too."""
+    python, abi = wheel.name.split("-")[2:4]
+    return int(python.removeprefix("cp3")), "t" if abi.endswith("t") else "", abi == "abi3"
 
 
 def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
     """A Python of this root that takes the wheel, as program and version: its own, or one built against the old glibc."""
-    wanted, later = versions_for(wheel)
-    number = int(wanted[2:])
+    number, threads, later = versions_for(wheel)
 
     def takes(version: str) -> bool:
-        return int(version[2:]) == number or (later and int(version[2:]) >= number)
+        minor = int(version.removeprefix("3.").rstrip("t"))
+        return version.endswith("t") == bool(threads) and (minor == number or (later and minor >= number))
 
     with contextlib.suppress(Failed):
         own = root.run('/usr/bin/python3 -c "import sys; print(\'%d.%d\' % sys.version_info[:2])"').strip()
         if takes(own):
             return "/usr/bin/python3", own
     for folder in sorted(build.glob("opt/python3.*")):
-        if takes(version := folder.name.removeprefix("python")) and not version.endswith("t"):
+        if takes(version := folder.name.removeprefix("python")):
             shutil.copytree(folder, root / f"/opt/{folder.name}", symlinks=True, dirs_exist_ok=True)
             return f"/opt/{folder.name}/bin/{folder.name}", version
     return None
@@ -115,10 +115,11 @@ def _tried_in(root: Root, build: Path, wheel: Path, source: Path, data: Path, va
     program, version = found
     folder, wheelhouse = root / "/try", root.path.parent / "wheelhouses" / version
     shutil.rmtree(folder, ignore_errors=True)
-    downloaded(wheelhouse, version, NEEDED)
+    plain, abi = version.rstrip("t"), f"cp{version.replace('.', '')}"
+    downloaded(wheelhouse, plain, NEEDED, abi)
     tables = " ".join(f"'{name}'" for name in TABLES)
     try:
-        downloaded(wheelhouse, version, TABLES)
+        downloaded(wheelhouse, plain, TABLES, abi)
     except Failed:
         tables = ""
     shutil.copytree(wheelhouse, folder / "wheelhouse")

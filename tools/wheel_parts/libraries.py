@@ -21,7 +21,7 @@ class Library:
     build: str
 
 
-CMAKE = """
+HELPERS = """
 cmake_install() {
   cmake -S "${source:-.}" -B build.forebay -G Ninja -Wno-dev -DCMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake -DCMAKE_BUILD_TYPE=Release \\
     -DCMAKE_INSTALL_PREFIX=$PREFIX -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF "$@"
@@ -44,7 +44,7 @@ LIBRARIES = [
     Library("libjpeg-turbo", "cmake_install -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON"),
     Library("libspng", """
         mkdir -p $PREFIX/include $PREFIX/lib/pkgconfig
-        cc $CFLAGS -DSPNG_STATIC -I$PREFIX/include -c spng/spng.c -o spng.o
+        $CC $CFLAGS -DSPNG_STATIC -I$PREFIX/include -c spng/spng.c -o spng.o
         ar rcs $PREFIX/lib/libspng.a spng.o
         cp spng/spng.h $PREFIX/include/
         package spng $VERSION zlib '-lspng -lm'"""),
@@ -80,7 +80,7 @@ LIBRARIES = [
         package libnats 3 'libssl libcrypto' '-lnats -lpthread -lrt'"""),
     Library("librdkafka", """
         cmake_install -DRDKAFKA_BUILD_STATIC=ON -DRDKAFKA_BUILD_EXAMPLES=OFF -DRDKAFKA_BUILD_TESTS=OFF -DWITH_SSL=ON -DWITH_ZLIB=ON -DWITH_ZSTD=ON \\
-          -DENABLE_LZ4_EXT=ON -DWITH_SASL=OFF -DWITH_CURL=OFF -DWITH_PLUGINS=OFF
+          -DENABLE_LZ4_EXT=ON -DWITH_SASL=OFF -DWITH_SASL_SCRAM=ON -DWITH_SASL_OAUTHBEARER=ON -DWITH_CURL=OFF -DWITH_PLUGINS=OFF
         package rdkafka $VERSION 'libssl libcrypto zlib libzstd liblz4' '-lrdkafka -lm -lpthread -ldl -lrt'"""),
     Library("libogg", "cmake_install -DINSTALL_DOCS=OFF"),
     Library("libvorbis", "cmake_install"),
@@ -103,9 +103,9 @@ OTHER_LICENCES = {"boost": f"{PREFIX}/share/doc/libboost1.74-dev", "nlohmann-jso
 
 def recipe(library: Library) -> str:
     return f"""
-    export PREFIX={PREFIX} PATH=/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CFLAGS="-O2 -fPIC -ffunction-sections -fdata-sections"
+    export PREFIX={PREFIX} PATH=/toolchain/bin:$PATH CC="ccache /toolchain/bin/gcc" CXX="ccache /toolchain/bin/g++" CFLAGS="-O2 -fPIC -ffunction-sections -fdata-sections"
     export CXXFLAGS="$CFLAGS" PKG_CONFIG_LIBDIR=$PREFIX/lib/pkgconfig:$PREFIX/share/pkgconfig PKG_CONFIG="pkg-config --static" CCACHE_DIR=/ccache
-    {CMAKE}
+    {HELPERS}
     cd /sources/{library.source}
     VERSION=${{DEBIAN_VERSION%-*}}
     mkdir -p $PREFIX/licences
