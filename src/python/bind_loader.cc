@@ -35,7 +35,7 @@ ShardBy shard_by_of(const std::string& name) {
 
 std::optional<ErrorLimit> error_limit_of(nb::handle value) {
   if (value.is_none()) return std::nullopt;
-  if (PyFloat_Check(value.ptr())) return ErrorLimit(PyFloat_AS_DOUBLE(value.ptr()));
+  if (PyFloat_Check(value.ptr())) return ErrorLimit(PyFloat_AsDouble(value.ptr()));
   return ErrorLimit(nb::cast<int64_t>(value));
 }
 

@@ -102,7 +102,7 @@ Value value_of(nb::list items, FieldKind before) {
     if (text) {
       strings.push_back(from_text(item));
     } else {
-      strings.emplace_back(PyBytes_AS_STRING(item.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(item.ptr())));
+      strings.emplace_back(PyBytes_AsString(item.ptr()), static_cast<size_t>(PyBytes_Size(item.ptr())));
     }
   }
   const std::vector<std::string_view> views(strings.begin(), strings.end());
@@ -119,7 +119,7 @@ Value to_value(nb::handle object, FieldKind before) {
   if (PyUnicode_Check(object.ptr())) return Value::of_text(copy_of(from_text(object)));
   if (PyBytes_Check(object.ptr())) {
     return Value::of_bytes(copy_of(
-        std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
+        std::string_view{PyBytes_AsString(object.ptr()), static_cast<size_t>(PyBytes_Size(object.ptr()))}));
   }
   const Input input = input_of(object);
   const size_t axes = input.tensor.shape.rank();

@@ -16,7 +16,7 @@ nb::object to_text(std::string_view bytes) {
 std::string from_text(nb::handle text) {
   nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
   if (!bytes.is_valid()) throw nb::python_error();
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  return {PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
 }
 
 namespace {
@@ -58,13 +58,13 @@ Json to_json(nb::handle value) {
   // Before integers, because bool is a subclass of int.
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (PyLong_Check(value.ptr())) return integer(value);
-  if (PyFloat_Check(value.ptr())) return number(PyFloat_AS_DOUBLE(value.ptr()));
+  if (PyFloat_Check(value.ptr())) return number(PyFloat_AsDouble(value.ptr()));
   if (PyUnicode_Check(value.ptr())) return from_text(value);
   if (PyDict_Check(value.ptr())) return object(value);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return array(value);
   PyErr_Format(PyExc_TypeError,
-               "an argument of a pipeline is of type %s; it must be a number, a text or a list of them",
-               Py_TYPE(value.ptr())->tp_name);
+               "an argument of a pipeline is of type %U; it must be a number, a text or a list of them",
+               nb::object(value.type().attr("__name__")).ptr());
   throw nb::python_error();
 }
 

@@ -1,12 +1,12 @@
 #include "store/http/curl_trust.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "base/system_authorities.h"
 
 namespace forebay {
 
@@ -25,13 +25,12 @@ std::string from_environment(const char* name) {
 /// libcurl caches parsed authorities only if they are in one file. Reading them costs 10 ms for
 /// each connection.
 void set_authorities(CURL* easy, const HttpConnectionOptions& options) {
-  static const std::string system_file = "/etc/ssl/certs/ca-certificates.crt";
   std::string file = options.ca_file, folder;
   if (file.empty()) file = from_environment("SSL_CERT_FILE"), folder = from_environment("SSL_CERT_DIR");
   if (is_folder(file)) folder = std::exchange(file, "");
   if (file.empty() && folder.empty()) {
-    if (::access(system_file.c_str(), R_OK) != 0) return;
-    file = system_file;
+    file = system_authorities();
+    if (file.empty()) return;
   }
   curl_easy_setopt(easy, CURLOPT_CAINFO, file.empty() ? nullptr : file.c_str());
   curl_easy_setopt(easy, CURLOPT_CAPATH, folder.empty() ? nullptr : folder.c_str());

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/suggest.h"
+#include "base/system_authorities.h"
 
 namespace forebay {
 
@@ -61,6 +62,8 @@ Result<BrokerOptions> parse_broker_options(const std::map<std::string, std::stri
   const TlsOptions& tls = parsed.tls;
   parsed.any_tls = !(tls.ca_file + tls.certificate_file + tls.key_file + tls.server_name).empty();
   if (parsed.any_tls) FOREBAY_RETURN_IF_ERROR(check_tls_options(tls));
+  // A server may demand TLS where nobody has asked for it.
+  if (tls.ca_file.empty()) parsed.tls.ca_file = system_authorities();
   return parsed;
 }
 

@@ -15,7 +15,7 @@ namespace forebay {
 /// state or message, except for names of files.
 struct BrokerOptions {
   std::string user, password;  ///< from the URL or the options
-  TlsOptions tls;
+  TlsOptions tls;                          ///< with the system's authorities where no ca_file is given
   bool any_tls = false;                    ///< whether one of `tls` is given
   std::map<std::string, std::string> own;  ///< options that only this kind of broker has
   /// The value of an option of `own`; empty if it is not given.

@@ -1,0 +1,108 @@
+"""Interpreters in the build root: Debian's own, and copies of those that this machine has."""
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from wheel_parts.roots import Failed, Root, digest, downloaded, host
+from wheel_parts.sources import unpacked
+
+# What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
+REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "wheel"]
+TABLES = "pyarrow==26.0.*"
+
+
+@dataclass(frozen=True)
+class Python:
+    program: str  # in the root
+    version: str  # "3.11"
+    threads: str  # "t" for a free-threaded one
+
+    @property
+    def name(self) -> str:
+        return f"cp{self.version.replace('.', '')}{self.threads}"
+
+    @property
+    def environment(self) -> str:
+        return f"/environments/{self.name}"
+
+
+def _asked(run, program: str) -> tuple[str, str]:
+    told = run("import sys, sysconfig as s; print('%d.%d' % sys.version_info[:2], 't' if s.get_config_var('Py_GIL_DISABLED') else '')", program)
+    version, _, threads = told.strip().partition(" ")
+    return version, threads
+
+
+def debian(root: Root) -> Python:
+    """The interpreter that the root's Debian has."""
+    version, threads = _asked(lambda code, program: root.run(f'{program} -c "{code}"'), "/usr/bin/python3")
+    # Its headers include one that Debian has in a folder of the architecture, which the compiler looks for in the sysroot.
+    shutil.copytree(root / f"/usr/include/x86_64-linux-gnu/python{version}", root / f"/sysroot/usr/include/x86_64-linux-gnu/python{version}", dirs_exist_ok=True)
+    return Python("/usr/bin/python3", version, threads)
+
+
+def copied(root: Root, prefix: Path) -> Python:
+    """A copy in the root of an interpreter of this machine, such as pyenv's, at the same place. `prefix` is the folder with its bin/ and lib/."""
+    prefix = prefix.resolve()
+    programs = [file for file in prefix.glob("bin/python3.*") if re.fullmatch(r"python3\.\d+t?", file.name)]
+    if len(programs) != 1:
+        raise Failed(f"{prefix} has no bin/python3.N, or several")
+    version, threads = _asked(lambda code, program: host(program, "-I", "-c", code), programs[0])
+    target = root / str(prefix)
+
+    def copy() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        unneeded = shutil.ignore_patterns("__pycache__", "test", "tests", "site-packages", "*.a", "config-3*")
+        for part in ("bin", "include", "lib"):
+            shutil.copytree(prefix / part, target / part, symlinks=True, ignore=unneeded)
+
+    root.once(f"python-{version}{threads}", digest(str(prefix), (prefix / "bin").stat().st_mtime), copy)
+    return Python(str(programs[0]), version, threads)
+
+
+def prepare(root: Root, python: Python) -> None:
+    """Makes the environment in the root in which wheels for this interpreter are built."""
+
+    def install() -> None:
+        wheelhouse = root / f"wheelhouse/{python.name}"
+        downloaded(wheelhouse, python.version, REQUIRED, python.name)
+        try:
+            downloaded(wheelhouse, python.version, [TABLES], python.name)
+            tables = f"'{TABLES}'"
+        except Failed as failed:
+            print(f"{python.name}: without tables, since pip has no pyarrow for it ({str(failed).strip().splitlines()[-1]})")
+            tables = ""
+        names = " ".join(f"'{name}'" for name in REQUIRED)
+        # Without pip of the interpreter's own, which a copy may lack: pip is a wheel that can be run.
+        root.run(f"""rm -rf {python.environment} && {python.program} -m venv --without-pip {python.environment}
+            {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --no-index --find-links /wheelhouse/{python.name} {names} {tables}""",
+                 log=f"environment-{python.name}", PYTHONDONTWRITEBYTECODE="1")
+
+    root.once(f"environment-{python.name}", digest(REQUIRED, TABLES, python), install)
+
+
+# Interpreters that Debian has sources of, which run on the old glibc, and one without the global lock. Others, Debian does not have.
+BUILDABLE = {"3.13": ("python3.13", ""), "3.13t": ("python3.13", "--disable-gil")}
+CPYTHON = """
+cd /sources/{source}
+export PATH=/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++
+export CPPFLAGS="-I{prefix}/include" LDFLAGS="-L{prefix}/lib" PKG_CONFIG_LIBDIR={prefix}/lib/pkgconfig
+./configure --prefix=/opt/python{version} --disable-test-modules --with-ensurepip=no py_cv_module__ctypes=n/a py_cv_module__ssl=n/a py_cv_module__hashlib=n/a {options}
+make -j2 && make altinstall
+rm -rf /sources/{source}
+"""
+
+
+def built(root: Root, version: str, prefix: str) -> Python:
+    """An interpreter built here, against the old glibc. It has what pip needs, and neither ssl nor ctypes."""
+    if version not in BUILDABLE:
+        raise Failed(f"only {', '.join(BUILDABLE)} can be built from Debian's sources, and not {version}")
+    source, options = BUILDABLE[version]
+    command = CPYTHON.format(source=source, version=version, options=options, prefix=prefix)
+
+    def make() -> None:
+        unpacked(root, source)
+        root.run(command, log=f"python-{version}")
+
+    root.once(f"python-{version}-built", digest(command), make)
+    return Python(f"/opt/python{version}/bin/python{version}", version.rstrip("t"), "t" if version.endswith("t") else "")

@@ -1,0 +1,123 @@
+"""Roots: folders with a Debian of their own, made by debootstrap, in which commands run (chroot)."""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+DEBIAN = "http://deb.debian.org/debian"
+SECURITY = "http://deb.debian.org/debian-security"
+
+# /proc and /dev are mounted for one command alone: the mounts are in its own name space and end with it.
+ENTER = """
+mount -t proc proc "$ROOT/proc"
+mount --rbind /dev "$ROOT/dev"
+exec chroot "$ROOT" env -i $ENVIRONMENT sh -euc "$COMMAND"
+"""
+
+
+class Failed(Exception):
+    """A step failed; the text says which and what it printed last."""
+
+
+def digest(*parts) -> str:
+    """A name for all that a step depends on: when it changes, the step is done again."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+class Root:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __truediv__(self, inside: str) -> Path:
+        """The file of the root that commands in it call /inside."""
+        return self.path / inside.lstrip("/")
+
+    def run(self, command: str, *, log: str = "", **environment: str) -> str:
+        """Runs a shell command in the root and returns what it printed. With `log`, that is written to a file as well."""
+        words = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+        words |= environment
+        assert not any(" " in value for value in words.values()), "a variable with a space in it"
+        outer = {**os.environ, "ROOT": str(self.path), "COMMAND": command, "ENVIRONMENT": " ".join(f"{name}={value}" for name, value in words.items())}
+        done = subprocess.run(["unshare", "--mount", "sh", "-euc", ENTER], env=outer, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        if log:
+            file = self.path.parent / "logs" / f"{self.path.name}-{log}.txt"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(done.stdout)
+        if done.returncode != 0:
+            raise Failed(f"in {self.path}: {command.strip()[:400]}\n{done.stdout[-4000:]}" + (f"\nall of it: {file}" if log else ""))
+        return done.stdout
+
+    def once(self, name: str, key: str, work) -> None:
+        """Calls `work` unless it was done in this root with the same key."""
+        stamp = self.path / "stamps" / name
+        if stamp.exists() and stamp.read_text() == key:
+            return
+        began = time.monotonic()
+        print(f"{self.path.name}: {name} …", flush=True)
+        stamp.unlink(missing_ok=True)
+        work()
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(key)
+        print(f"{self.path.name}: {name} done in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def made(path: Path, suite: str, packages: tuple[str, ...] = ()) -> Root:
+    """The root at `path`: the essential packages of a Debian suite and those named."""
+    root = Root(path)
+    if not (path / "etc" / "debian_version").exists():
+        if os.geteuid() != 0:
+            raise Failed("making a root needs root")
+        if shutil.which("debootstrap") is None:
+            raise Failed("debootstrap is missing: apt-get install debootstrap")
+        print(f"{path.name}: debootstrap {suite} …", flush=True)
+        began, unfinished = time.monotonic(), path.with_name(path.name + ".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.parent.mkdir(parents=True, exist_ok=True)
+        command = ["debootstrap", "--variant=minbase", *([f"--include={','.join(packages)}"] if packages else []), suite, str(unfinished), DEBIAN]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(command)}\n{done.stdout[-4000:]}")
+        unfinished.rename(path)
+        print(f"{path.name}: debootstrap done in {time.monotonic() - began:.0f} s", flush=True)
+    for name in ("resolv.conf", "hosts"):  # names of hosts are found as they are here
+        shutil.copyfile(f"/etc/{name}", root / f"/etc/{name}")
+    return root
+
+
+def copied(source: Path, target: Path, files: list[str]) -> None:
+    """Makes `target` a copy of these files of `source`. What has not changed keeps its time, so that a build does only what is new."""
+    kept = set(files)
+    for file in target.rglob("*"):
+        inside = file.relative_to(target)
+        if inside.parts[0] != "build" and (file.is_file() or file.is_symlink()) and str(inside) not in kept:
+            file.unlink()
+    for name in files:
+        old, new = source / name, target / name
+        if new.exists() and new.read_bytes() == old.read_bytes():
+            continue
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(old, new)
+        shutil.copymode(old, new)
+
+
+def host(*command, **more) -> str:
+    """Runs a command on this machine, outside of any root, and returns what it printed."""
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(str(word) for word in command)}\n{(done.stdout + done.stderr)[-4000:]}")
+    return done.stdout
+
+
+def downloaded(folder: Path, python: str, packages: list[str], abi: str = "") -> None:
+    """Puts wheels of these packages and of what they need into `folder`, for Python `python` ("3.11") with the oldest glibc that they are made for.
+
+    They are fetched by pip outside of the root, which therefore needs no network and none of this machine's settings of pip."""
+    folder.mkdir(parents=True, exist_ok=True)
+    platforms = [word for tag in ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_12_x86_64",
+                                  "manylinux2010_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64") for word in ("--platform", tag)]
+    host(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--python-version", python, "--implementation", "cp",
+         *(["--abi", abi, "--abi", "abi3", "--abi", "none"] if abi else []), *platforms, "--dest", folder, *packages)

@@ -1,0 +1,20 @@
+# CMake in the build root: the old glibc's headers and libraries, and of other libraries those of the wheel alone, all of them static where they can be.
+set(CMAKE_C_COMPILER /toolchain/bin/gcc)
+set(CMAKE_CXX_COMPILER /toolchain/bin/g++)
+set(CMAKE_C_COMPILER_LAUNCHER ccache)
+set(CMAKE_CXX_COMPILER_LAUNCHER ccache)
+set(CMAKE_FIND_ROOT_PATH /sysroot/usr/local /sysroot)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)  # Python's headers are the root's
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)  # nanobind is a package of Python's
+set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
+set(CMAKE_PREFIX_PATH /sysroot/usr/local)
+set(ENV{PKG_CONFIG_LIBDIR} /sysroot/usr/local/lib/pkgconfig:/sysroot/usr/local/share/pkgconfig)
+set(PKG_CONFIG_ARGN --static)
+# What is linked in is nobody else's business: of two libraries with the same names in one process, each is used by its owner alone.
+file(GLOB archives RELATIVE /sysroot/usr/local/lib /sysroot/usr/local/lib/*.a)
+list(JOIN archives ":" archives)
+foreach(kind SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-Wl,--exclude-libs,libstdc++.a:libgcc.a:libglibc_shims.a:${archives}")
+endforeach()

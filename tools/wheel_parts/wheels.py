@@ -1,0 +1,87 @@
+"""Builds a wheel in the build root, puts the libraries and their licences into it, and checks what it is."""
+import re
+import shutil
+import zipfile
+from pathlib import Path
+
+from wheel_parts.libraries import OTHER_LICENCES, PREFIX
+from wheel_parts.pythons import Python
+from wheel_parts.roots import Failed, Root, copied, host
+
+MOST_BYTES = 15_000_000
+# Files that belong to glibc, and the unwinder that glibc itself loads and is nowhere without.
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
+# Those that pyarrow brings and has loaded before the module of tables is.
+PYARROW = re.compile(r"lib(arrow|parquet)\.so\.\d+")
+
+BUILD = """
+cd /forebay && rm -rf /wheels/{name} && mkdir -p /wheels/{name}
+export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/forebay CCACHE_NOHASHDIR=1
+export CMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL={jobs} SKBUILD_BUILD_DIR=/builds/{name}
+export SKBUILD_INSTALL_STRIP=true
+{environment}/bin/python -m pip wheel -v . --no-deps --no-build-isolation --no-index --disable-pip-version-check --wheel-dir /wheels/{name}
+"""
+
+# auditwheel puts the shared libraries beside the package, gives them names of their own, and names the oldest glibc that will do.
+REPAIR = """
+cd /wheels/{name}
+{environment}/bin/python -m wheel unpack -d unpacked *.whl
+licences="$(echo unpacked/*/*.dist-info)/licenses/libraries"
+mkdir -p "$licences" licensed repaired
+cp {prefix}/licences/* "$licences/"
+{environment}/bin/python -m wheel pack -d licensed unpacked/*
+LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' \\
+  -w repaired licensed/*.whl
+"""
+
+
+def source_files(source: Path) -> list[str]:
+    """What git has and what it does not ignore, as far as it is there."""
+    listed = host("git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    return [name for name in listed if name and (source / name).is_file() and not name.startswith(("tests/", "docs/", "bench/"))]
+
+
+def licences_of_headers(root: Root) -> None:
+    for name, folder in OTHER_LICENCES.items():
+        shutil.copyfile(root / f"{folder}/copyright", root / f"{PREFIX}/licences/{name}.txt")
+
+
+def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> Path:
+    """The wheel for this interpreter, in `output`."""
+    copied(source, root / "forebay", source_files(source))
+    licences_of_headers(root)
+    words = {"name": python.name, "environment": python.environment, "jobs": jobs, "prefix": PREFIX}
+    root.run(BUILD.format(**words), log=f"wheel-{python.name}")
+    root.run(REPAIR.format(**words), log=f"repair-{python.name}")
+    made = next((root / f"wheels/{python.name}/repaired").glob("*.whl"))
+    output.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy2(made, output))
+
+
+def described(wheel: Path) -> str:
+    """What a wheel is: its tag, its size, and its native files. Raises Failed where it is not what is promised."""
+    problems, lines = [], [f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB"]
+    if wheel.stat().st_size > MOST_BYTES:
+        problems.append(f"more than {MOST_BYTES / 1e6:.0f} MB")
+    folder = wheel.with_suffix(".unpacked")
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+        bundled = {Path(name).name for name in archive.namelist() if ".libs/" in name}
+        licences = {Path(name).stem for name in archive.namelist() if "/licenses/libraries/" in name}
+    for file in sorted(folder.rglob("*")):
+        if not file.is_file() or file.read_bytes()[:4] != b"\x7fELF":
+            continue
+        needed = set(re.findall(r"\(NEEDED\)\s+Shared library: \[(.+)\]", host("readelf", "-dW", file)))
+        newest = max(re.findall(r"GLIBC_([\d.]+)", host("readelf", "-VW", file)), key=lambda version: tuple(map(int, version.split("."))), default="none")
+        others = sorted(needed - GLIBC)
+        strangers = [name for name in others if name not in bundled and not PYARROW.fullmatch(name)]
+        if strangers:
+            problems.append(f"{file.name} needs {', '.join(strangers)}")
+        lines.append(f"  {file.relative_to(folder)}: {file.stat().st_size / 1e6:.1f} MB, glibc {newest}{', with ' + ', '.join(others) if others else ''}")
+    shutil.rmtree(folder)
+    if len(licences) < 20:
+        problems.append(f"licences are missing: there are {', '.join(sorted(licences))}")
+    if problems:
+        raise Failed("\n".join([*lines, *(f"PROBLEM: {problem}" for problem in problems)]))
+    return "\n".join(lines)
