@@ -18,7 +18,7 @@ namespace {
 
 using arrow::Type;
 
-constexpr int64_t kMostSlots = int64_t{1} << 46;  // sums below cannot overflow
+constexpr int64_t kMaxSlots = int64_t{1} << 46;  // sums below cannot overflow
 
 /// Walks from a column to one of its leaves, step by step. The slots of the current level are the
 /// `segments_` of `array_`.
@@ -143,7 +143,7 @@ Status Walk::fixed() {
     return corrupt("is no fixed-size list where the table's schema says so");
   const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array_);
   const int64_t length = lists.value_length();
-  if (slots_ > kMostSlots / length) return corrupt("has more elements than can be");
+  if (slots_ > kMaxSlots / length) return corrupt("has more elements than can be");
   for (Segment& segment : segments_) segment = {lists.value_offset(segment.start), segment.length * length};
   if (!valid_.empty()) {
     FOREBAY_ASSIGN(Buffer wider, take_memory(static_cast<size_t>(slots_ * length)));
@@ -179,7 +179,7 @@ Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
           inner.back().length += end - begin;
         }
         total += end - begin;
-        if (total > kMostSlots) return corrupt("its lists hold more elements than can be");
+        if (total > kMaxSlots) return corrupt("its lists hold more elements than can be");
       }
       *out++ = total;
     }

@@ -121,9 +121,9 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
 
 bool RecyclingPool::retain_block(uint8_t* block, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
-  if (bytes > kMostIdle || !mutex_.try_lock()) return false;
+  if (bytes > kMaxIdle || !mutex_.try_lock()) return false;
   const Lock lock(mutex_, std::adopt_lock);
-  while (idle_bytes() + bytes > kMostIdle) drop_oldest();
+  while (idle_bytes() + bytes > kMaxIdle) drop_oldest();
   if (size_class >= by_class_.size()) by_class_.resize(size_class + 1);
   by_class_[size_class].push_back(by_age_.insert(by_age_.end(), {block, size_class}));
   idle_.fetch_add(bytes, std::memory_order_relaxed);

@@ -41,7 +41,7 @@ class RecyclingPool final : public arrow::MemoryPool, public ReclaimableMemory {
   uint64_t idle_bytes() const { return idle_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kMostIdle = uint64_t{32} << 20;
+  static constexpr uint64_t kMaxIdle = uint64_t{32} << 20;
   struct Block {
     uint8_t* memory;
     size_t size_class;

@@ -8,13 +8,13 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kMostAtOnce = size_t{1} << 30;
+constexpr size_t kMaxAtOnce = size_t{1} << 30;
 }  // namespace
 
 bool read_all(int fd, void* data, size_t size, uint64_t offset) {
   auto* at = static_cast<char*>(data);
   while (size > 0) {
-    const ssize_t got = ::pread(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
+    const ssize_t got = ::pread(fd, at, std::min(size, kMaxAtOnce), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     at += got;
@@ -27,7 +27,7 @@ bool read_all(int fd, void* data, size_t size, uint64_t offset) {
 bool write_all(int fd, const void* data, size_t size, uint64_t offset) {
   const auto* at = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t put = ::pwrite(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
+    const ssize_t put = ::pwrite(fd, at, std::min(size, kMaxAtOnce), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     // pwrite(2) that writes nothing sets no errno; a full disk is what is left to say.
     if (put == 0) errno = ENOSPC;

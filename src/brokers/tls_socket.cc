@@ -17,7 +17,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostAtOnce = 1 << 30;
+constexpr int kMaxAtOnce = 1 << 30;
 
 int descriptor_of(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio))); }
 
@@ -148,7 +148,7 @@ Status TlsSocket::send(std::span<const uint8_t> bytes, Deadline deadline, const 
   while (!bytes.empty()) {
     ERR_clear_error();
     errno = 0;
-    const int sent = SSL_write(tls_.get(), bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), kMostAtOnce)));
+    const int sent = SSL_write(tls_.get(), bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), kMaxAtOnce)));
     if (sent > 0) {
       bytes = bytes.subspan(static_cast<size_t>(sent));
       continue;
@@ -165,7 +165,7 @@ Result<size_t> TlsSocket::receive(std::span<uint8_t> into, Deadline deadline, co
     if (stop.stop_requested()) return cancelled("stopped while waiting for the server");
     ERR_clear_error();
     errno = 0;
-    const int got = SSL_read(tls_.get(), into.data(), static_cast<int>(std::min<size_t>(into.size(), kMostAtOnce)));
+    const int got = SSL_read(tls_.get(), into.data(), static_cast<int>(std::min<size_t>(into.size(), kMaxAtOnce)));
     if (got > 0) return static_cast<size_t>(got);
     FOREBAY_RETURN_IF_ERROR(wait_for_more(got, deadline, stop));
   }

@@ -23,13 +23,13 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{5000};
-constexpr size_t kMostAboutBytes = 1 << 20;
+constexpr size_t kMaxAboutBytes = 1 << 20;
 constexpr size_t kRowsAtOnce = 4096;
 
 std::string description_of(const CacheFolder& cache) {
   const auto file = cache.open_file(kAboutFile, O_RDONLY);
   struct ::stat info;
-  if (!file.ok() || ::fstat(file->get(), &info) != 0 || static_cast<size_t>(info.st_size) > kMostAboutBytes) return {};
+  if (!file.ok() || ::fstat(file->get(), &info) != 0 || static_cast<size_t>(info.st_size) > kMaxAboutBytes) return {};
   std::string text(static_cast<size_t>(info.st_size), '\0');
   if (!read_all(file->get(), text.data(), text.size(), 0)) return {};
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -89,7 +89,7 @@ class SegmentCheck {
       add(where, decoded.status().message());
   }
   void add(std::string where, std::string what) {
-    if (report_.damaged_count++ < CacheReport::kMostDamage)
+    if (report_.damaged_count++ < CacheReport::kMaxDamage)
       report_.damaged.push_back({cache_name_, std::move(where), std::move(what)});
   }
 

@@ -38,9 +38,9 @@ struct CacheDamage {
 struct CacheReport {
   uint64_t entries = 0;  ///< entries that were read
   uint64_t bytes = 0;
-  std::vector<CacheDamage> damaged;  ///< the first kMostDamage
+  std::vector<CacheDamage> damaged;  ///< the first kMaxDamage
   uint64_t damaged_count = 0;
-  static constexpr size_t kMostDamage = 1000;
+  static constexpr size_t kMaxDamage = 1000;
 };
 /// Reads every entry of a cache and adds its defects to the report. Changes nothing on disk. Calls
 /// `on_read` after each entry with the number of bytes read so far.

@@ -24,7 +24,7 @@ std::optional<std::vector<Hash128>> KeepPolicy::choose_victims(uint64_t bytes, d
   std::vector<Hash128> victims;
   uint64_t freed = 0;
   double lost = 0;
-  for (auto it = by_value_.begin(); it != by_value_.end() && freed < bytes && victims.size() < kMostVictims; ++it) {
+  for (auto it = by_value_.begin(); it != by_value_.end() && freed < bytes && victims.size() < kMaxVictims; ++it) {
     const Entry& entry = entries_.at(it->second);
     freed += entry.bytes;
     lost += entry.seconds;

@@ -19,14 +19,14 @@ namespace forebay {
 class KeepPolicy {
  public:
   static constexpr double kReplacementGain = 8;
-  static constexpr size_t kMostVictims = 64;  ///< limit of the entries evicted for one
+  static constexpr size_t kMaxVictims = 64;  ///< limit of the entries evicted for one
 
   /// Records that the tier holds an entry that took `seconds` to compute.
   void insert(const Hash128& id, uint64_t bytes, double seconds);
   /// Records that the tier no longer holds the entry.
   void erase(const Hash128& id);
   /// Returns entries to evict so that `bytes` become free for an entry that took `seconds` to
-  /// compute; nothing if that is not worthwhile. Looks at kMostVictims entries at most, the least
+  /// compute; nothing if that is not worthwhile. Looks at kMaxVictims entries at most, the least
   /// valuable first. Changes nothing: the caller reports evictions by erase().
   std::optional<std::vector<Hash128>> choose_victims(uint64_t bytes, double seconds) const;
   /// Returns the entry that saves the fewest seconds per byte; nothing if there are no entries.

@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint32_t kMostSegments = 4096;  // more than there are ever writers at once
+constexpr uint32_t kMaxSegments = 4096;  // more than there are ever writers at once
 constexpr size_t kRowsAtATime = 4096;
 
 uint64_t size_of(int fd) {
@@ -25,7 +25,7 @@ uint64_t size_of(int fd) {
 }  // namespace
 
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder& folder) {
-  for (uint32_t number = 0; number < kMostSegments; ++number) {
+  for (uint32_t number = 0; number < kMaxSegments; ++number) {
     FOREBAY_ASSIGN(FileDescriptor index, folder.open_file(segment_file(number, kIndexEnding), O_RDWR | O_CREAT));
     // A writer uses it. The lock lives with the descriptor, so the kernel frees the segment of a
     // killed writer.

@@ -22,8 +22,8 @@ using OptionJson = nlohmann::json;
 
 constexpr size_t kMostBytes = size_t{16} << 20;  // enough for a very long list of peers
 constexpr size_t kDisplayBytes = 60;             // most bytes of a value in a message of one line
-constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostBudget = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxBudget = std::numeric_limits<int64_t>::max();
 
 std::string display_text(const OptionJson& value) {
   std::string text = value.dump(-1, ' ', true, OptionJson::error_handler_t::replace);
@@ -47,7 +47,7 @@ Result<int64_t> integer_between(const std::string& name, const OptionJson& value
 /// Stores a number in an option of any integer type.
 template <typename Option>
 Status set_number(const std::string& name, const OptionJson& value, int64_t least, Option& option) {
-  FOREBAY_ASSIGN(const int64_t number, integer_between(name, value, least, kMostInt));
+  FOREBAY_ASSIGN(const int64_t number, integer_between(name, value, least, kMaxInt));
   option = static_cast<typename Option::value_type>(number);
   return {};
 }
@@ -96,7 +96,7 @@ Status set_memory(const std::string& name, const OptionJson& value, LoaderOption
     if (options.resources.memory) return {};
     return must_be(name, value, "a number of bytes, or text such as \"512MB\" or \"2GiB\"");
   }
-  FOREBAY_ASSIGN(const int64_t bytes, integer_between(name, value, 0, kMostBudget));
+  FOREBAY_ASSIGN(const int64_t bytes, integer_between(name, value, 0, kMaxBudget));
   options.resources.memory = static_cast<uint64_t>(bytes);
   return {};
 }
@@ -108,7 +108,7 @@ Status set_max_errors(const std::string& name, const OptionJson& value, LoaderOp
   }
   if (value.is_number_float())
     return must_be(name, value, "a count (a whole number) or a share (0.0 to 1.0, with a point)");
-  FOREBAY_ASSIGN(const int64_t count, integer_between(name, value, 0, kMostBudget));
+  FOREBAY_ASSIGN(const int64_t count, integer_between(name, value, 0, kMaxBudget));
   options.errors.max_errors = ErrorLimit(count);
   return {};
 }

@@ -22,7 +22,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 20;  // a limit, since each step visits all ranks
+constexpr int64_t kMaxRanks = 1 << 20;  // a limit, since each step visits all ranks
 
 struct PlanOptions {
   std::string pipeline;
@@ -145,9 +145,9 @@ void add_options(CommandLine& line, PlanOptions& options) {
 std::string violated_rule(const CLI::App& app, const PlanOptions& options) {
   if (options.plan.rank >= options.plan.world_size)
     return fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size);
-  if (options.hosts && *options.hosts * options.ranks_per_host > kMostRanks)
+  if (options.hosts && *options.hosts * options.ranks_per_host > kMaxRanks)
     return fmt::format("was asked for {} ranks (--hosts times --ranks-per-host); give at most {}",
-                       *options.hosts * options.ranks_per_host, kMostRanks);
+                       *options.hosts * options.ranks_per_host, kMaxRanks);
   if (options.mixing && options.hosts) return "cannot have --mixing together with --hosts; leave one of them out";
   for (const char* of_steps : {"--size", "--epoch", "--rank", "--world", "--steps"}) {
     if (options.hosts && app.count(of_steps) > 0)

@@ -31,7 +31,7 @@ Result<std::optional<CardFile>> read_card_file(const std::string& path, uid_t ow
     return invalid_argument(
         fmt::format("{} belongs to another user: give a folder that only your job writes to", path));
   }
-  std::string text(kMostCardBytes + 1, '\0');
+  std::string text(kMaxCardBytes + 1, '\0');
   const ssize_t got = ::read(fd, text.data(), text.size());
   const Status failure = got < 0 ? card_file_failure(path, "read") : Status();
   ::close(fd);

@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// Maximum size of the file of a host card.
-inline constexpr size_t kMostCardBytes = 1024;
+inline constexpr size_t kMaxCardBytes = 1024;
 
 /// A file of a folder in which the hosts of a job meet.
 struct CardFile {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kEntryRequest = "fbentrq1", kEntryResponse = "fbentrs1";
 constexpr uint64_t kEntryRequestBytes = 8 + 8 + 8 + 1 + 8 + 1;
 
-std::vector<uint64_t> most_of_entries(std::span<const EntryRequest> wanted) {
+std::vector<uint64_t> max_of_entries(std::span<const EntryRequest> wanted) {
   std::vector<uint64_t> most;
   most.reserve(wanted.size());
   for (const EntryRequest& each : wanted) most.push_back(each.most_bytes);
@@ -55,15 +55,15 @@ Result<std::vector<EntryRequest>> parse_entry_request(std::span<const uint8_t> b
 }
 
 Response encode_entry_response(std::span<const EntryRequest> wanted, std::vector<FoundItem> found) {
-  return encode_items(kEntryResponse, most_of_entries(wanted), std::move(found));
+  return encode_items(kEntryResponse, max_of_entries(wanted), std::move(found));
 }
 
 Result<std::vector<ResponseItem>> parse_entry_response(std::span<const EntryRequest> wanted, const Buffer& response) {
-  return parse_items(kEntryResponse, most_of_entries(wanted), response);
+  return parse_items(kEntryResponse, max_of_entries(wanted), response);
 }
 
-uint64_t most_entry_response_bytes(std::span<const EntryRequest> wanted) {
-  return most_items_bytes(most_of_entries(wanted));
+uint64_t max_entry_response_bytes(std::span<const EntryRequest> wanted) {
+  return max_items_bytes(max_of_entries(wanted));
 }
 
 Result<Response> EntryService::answer(std::span<const uint8_t> request) {

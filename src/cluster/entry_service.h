@@ -39,7 +39,7 @@ Response encode_entry_response(std::span<const EntryRequest> wanted, std::vector
 /// Returns one item for each wanted entry, in order. Errors are those of parse_items().
 Result<std::vector<ResponseItem>> parse_entry_response(std::span<const EntryRequest> wanted, const Buffer& response);
 /// Returns the size of the longest valid response.
-uint64_t most_entry_response_bytes(std::span<const EntryRequest> wanted);
+uint64_t max_entry_response_bytes(std::span<const EntryRequest> wanted);
 
 /// The cache entries that a host serves to the others of its job. The transport's threads call it
 /// and may wait for a disk in it. Arguments come from other hosts unchecked: keys may be any, and

@@ -75,7 +75,7 @@ TEST(EntryMessages, ResponsesComeBackAsTheyWere) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const EntryExchange made = exchange_of(seed);
     const Buffer response = made.response();
-    EXPECT_LE(response.size(), most_entry_response_bytes(made.wanted));
+    EXPECT_LE(response.size(), max_entry_response_bytes(made.wanted));
     const auto parsed = parse_entry_response(made.wanted, response);
     ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
     for (size_t i = 0; i < parsed->size(); ++i) {
@@ -179,8 +179,8 @@ TEST(EntryMessages, FieldsThatLieAreCorrupt) {
 
 TEST(EntryMessages, TheLongestRequestFitsAndSumsDoNotOverflow) {
   const std::vector<EntryRequest> wanted(kMostEntries, EntryRequest{{1, 1}, UINT64_MAX});
-  EXPECT_LE(encode_entry_request(wanted).size(), kMostRequestBytes);
-  EXPECT_GE(most_entry_response_bytes(wanted), uint64_t{kMostEntries} << 40);
+  EXPECT_LE(encode_entry_request(wanted).size(), kMaxRequestBytes);
+  EXPECT_GE(max_entry_response_bytes(wanted), uint64_t{kMostEntries} << 40);
 }
 
 TEST(EntryServiceTest, AnswersForEntriesVersionsAndWhatIsComing) {

@@ -70,8 +70,8 @@ Result<std::vector<ResponseItem>> parse_items(std::string_view kind, std::span<c
   return items;
 }
 
-uint64_t most_items_bytes(std::span<const uint64_t> most_bytes) {
-  return most_message_bytes(kCountBytes + kItemBytes * most_bytes.size(), most_bytes);
+uint64_t max_items_bytes(std::span<const uint64_t> most_bytes) {
+  return max_message_bytes(kCountBytes + kItemBytes * most_bytes.size(), most_bytes);
 }
 
 }  // namespace forebay

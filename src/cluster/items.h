@@ -44,6 +44,6 @@ Result<std::vector<ResponseItem>> parse_items(std::string_view kind, std::span<c
                                               const Buffer& response);
 
 /// Returns the size of the longest valid response.
-uint64_t most_items_bytes(std::span<const uint64_t> most_bytes);
+uint64_t max_items_bytes(std::span<const uint64_t> most_bytes);
 
 }  // namespace forebay

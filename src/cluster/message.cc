@@ -86,7 +86,7 @@ Status check_all_read(const ByteReader& fields) {
   return fields.left() == 0 ? Status() : corrupt("a message has more fields than it may have");
 }
 
-uint64_t most_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes) {
+uint64_t max_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes) {
   constexpr uint64_t kMost = uint64_t{1} << 40;  // limit that keeps the sum from overflowing
   uint64_t bytes = body_room(kHeadBytes + field_bytes);
   for (const uint64_t body : body_bytes) bytes += body_room(std::min(body, kMost));

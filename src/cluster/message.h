@@ -51,7 +51,7 @@ Result<std::string_view> read_fields(std::span<const uint8_t> bytes, std::string
 Status check_all_read(const ByteReader& fields);
 
 /// Returns the size of a message with `field_bytes` bytes of fields and bodies of these lengths.
-uint64_t most_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes);
+uint64_t max_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes);
 
 /// Returns the pieces as one buffer.
 Buffer joined(const Response& response);

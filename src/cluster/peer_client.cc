@@ -107,7 +107,7 @@ CallLimits PeerClient::limits(const std::vector<EntryRequest>& requests) const {
   uint64_t bytes = 0;
   for (const EntryRequest& each : requests) bytes += each.most_bytes;
   const auto times = static_cast<int64_t>(std::max<uint64_t>(1, bytes / options_.bytes));
-  return {most_entry_response_bytes(requests), 2 * times * options_.deadline, options_.deadline};
+  return {max_entry_response_bytes(requests), 2 * times * options_.deadline, options_.deadline};
 }
 
 void PeerClient::send(PeerCall call) {

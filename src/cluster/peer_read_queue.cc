@@ -12,12 +12,12 @@ constexpr size_t kManyKeys = 16;  // so many are worth a call of their own
 }  // namespace
 
 PeerReadQueue::PeerReadQueue(const PeerStoreOptions& options)
-    : most_calls_(options.requests), most_keys_(options.keys), most_bytes_(options.bytes),
+    : max_calls_(options.requests), max_keys_(options.keys), max_bytes_(options.bytes),
       pace_(options.bytes / 16, options.bytes / 4, options.bytes * options.requests) {}
 
 PeerReadQueue::Next PeerReadQueue::next(Patience& patience) {
   // The answer to any call in flight asks again, so no read is forgotten.
-  if (calls_in_flight_ >= most_calls_) return Next::kWait;
+  if (calls_in_flight_ >= max_calls_) return Next::kWait;
   while (!waiting_.empty() && waiting_.front().call->answered()) {
     patience.abandoned(waiting_.front().wait);
     waiting_.pop_front();
@@ -31,7 +31,7 @@ PeerReadQueue::Next PeerReadQueue::next(Patience& patience) {
 PeerCall PeerReadQueue::take_call(Time now) {
   PeerCall call;
   const uint64_t most = bytes_a_call();
-  while (!waiting_.empty() && call.reads.size() < most_keys_) {
+  while (!waiting_.empty() && call.reads.size() < max_keys_) {
     const uint64_t bytes = call.bytes + counted_bytes(waiting_.front());
     // The first read always goes, or a single large entry would never be read.
     if (!call.reads.empty() && bytes > most) break;
@@ -80,11 +80,11 @@ uint64_t PeerReadQueue::bytes_waiting() const {
 }
 
 // The allowance is divided among several calls, so that one is always in flight.
-uint64_t PeerReadQueue::bytes_a_call() const { return std::min(most_bytes_, pace_.allowed() / most_calls_); }
+uint64_t PeerReadQueue::bytes_a_call() const { return std::min(max_bytes_, pace_.allowed() / max_calls_); }
 
 // Entries of unknown size may be large but rarely are.
 uint64_t PeerReadQueue::counted_bytes(const PeerRead& read) const {
-  return std::min(read.request.most_bytes, most_bytes_);
+  return std::min(read.request.most_bytes, max_bytes_);
 }
 
 }  // namespace forebay

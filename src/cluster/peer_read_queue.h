@@ -74,8 +74,8 @@ class PeerReadQueue {
   uint64_t bytes_a_call() const;
   uint64_t counted_bytes(const PeerRead& read) const;
 
-  const size_t most_calls_, most_keys_;
-  const uint64_t most_bytes_;
+  const size_t max_calls_, max_keys_;
+  const uint64_t max_bytes_;
   PeerPace pace_;
   std::deque<PeerRead> waiting_;
   size_t calls_in_flight_ = 0;

@@ -50,7 +50,7 @@ Result<HostCard> parse_card(std::string_view text) {
     return corrupt(
         "expected the card of a host of a job, found something else; remove the file and start the job again");
   };
-  if (text.size() > kMostCardBytes || !text.ends_with('\n')) return wrong();
+  if (text.size() > kMaxCardBytes || !text.ends_with('\n')) return wrong();
   std::istringstream words{std::string(text)};
   HostCard card;
   std::string magic, more;

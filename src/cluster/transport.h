@@ -18,7 +18,7 @@
 namespace forebay {
 
 /// Maximum size of a request to any service, and so the most that a listener reads from a caller.
-inline constexpr uint64_t kMostRequestBytes = uint64_t{64} << 10;
+inline constexpr uint64_t kMaxRequestBytes = uint64_t{64} << 10;
 
 /// The bytes of a response in pieces, which are sent one after another without being copied
 /// together.
@@ -90,7 +90,7 @@ class Transport {
   virtual Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
                                                     Services services) = 0;
 
-  /// Calls a service of another host with a request of at most kMostRequestBytes. `done` is called
+  /// Calls a service of another host with a request of at most kMaxRequestBytes. `done` is called
   /// exactly once, from any thread, and must not block. It gets the response, whose memory is
   /// aligned to 64 bytes, or an error: Unavailable if the host does not answer or exceeds the time
   /// limits; InvalidArgument if one of the two hosts refuses the other; Corrupt for a response of

@@ -143,7 +143,7 @@ TEST_P(TransportTest, ARequestThatTheServiceDoesNotTakeIsRefused) {
 }
 
 TEST_P(TransportTest, RequestsAndResponsesHaveALongestLength) {
-  const std::string longest(kMostRequestBytes, 'r');
+  const std::string longest(kMaxRequestBytes, 'r');
   texts_->put(longest, std::string(1000, 'a'));
   texts_->put(longest + "r", "never");
   const auto listening = serve(texts_);

@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostJpegSide = 65'500;
+constexpr int64_t kMaxJpegSide = 65'500;
 constexpr int kFullColorFrom = 90;  // as the best settings of FFmpeg and many cameras
 
 /// A compressor whose error function jumps back to run(). No frame in between may have destructors.
@@ -88,7 +88,7 @@ class JpegWriter {
 
 Result<Buffer> encode_jpeg(const Tensor& pixels, int quality) {
   if (quality < 1 || quality > 100) return invalid_argument(fmt::format("quality is {}; it is 1 to 100", quality));
-  if (!can_be_encoded(pixels) || pixels.shape[0] > kMostJpegSide || pixels.shape[1] > kMostJpegSide)
+  if (!can_be_encoded(pixels) || pixels.shape[0] > kMaxJpegSide || pixels.shape[1] > kMaxJpegSide)
     return invalid_argument(
         fmt::format("{} {} is no picture that a JPEG holds", dtype_name(pixels.dtype), pixels.shape.to_string()));
   JpegWriter writer(pixels, quality);

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostRestartPixels = 100'000'000;
+constexpr int64_t kMaxRestartPixels = 100'000'000;
 
 /// State of one rewrite. It must not have members with destructors, because errors jump over it.
 struct Rewrite {
@@ -88,7 +88,7 @@ class HashRows final : public RowSink {
 Result<Hash128> pixels_of(const Buffer& file) {
   FOREBAY_ASSIGN(const ImageInfo info, probe_image(file.span()));
   if (info.format != ImageFormat::kJpeg || info.lossless) return unsupported("no JPEG of coefficients");
-  if (info.pixels() > kMostRestartPixels) return unsupported("too large");
+  if (info.pixels() > kMaxRestartPixels) return unsupported("too large");
   HashRows rows(static_cast<size_t>(info.stored_width * channels(ColorMode::kRgb)));
   FOREBAY_RETURN_IF_ERROR(
       decode_rows(file.span(), info, {0, 0, info.stored_width, info.stored_height}, ColorMode::kRgb, rows));

@@ -11,7 +11,7 @@ namespace forebay {
 namespace {
 
 constexpr std::string_view kKeyword("Raw profile type exif\0", 22);
-constexpr size_t kMostText = 1 << 20;
+constexpr size_t kMaxText = 1 << 20;
 
 bool is_raw_exif(const PngChunk& chunk) {
   if (chunk.type != "tEXt" && chunk.type != "zTXt" && chunk.type != "iTXt") return false;
@@ -37,7 +37,7 @@ std::string unpacked(const PngChunk& chunk) {
   const std::vector<uint8_t> file = file_around(chunk);
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> library(spng_ctx_new(0), spng_ctx_free);
   // Limits the decompressed size of a text before it is decompressed.
-  if (!library || spng_set_chunk_limits(library.get(), kMostText, 2 * kMostText) != 0) return {};
+  if (!library || spng_set_chunk_limits(library.get(), kMaxText, 2 * kMaxText) != 0) return {};
   if (spng_set_png_buffer(library.get(), file.data(), file.size()) != 0) return {};
   spng_text text = {};
   uint32_t count = 1;

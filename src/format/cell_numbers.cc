@@ -13,9 +13,9 @@ namespace forebay {
 namespace {
 
 constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"}, kFalse = {"false", "False", "FALSE"};
-constexpr int64_t kMostExactWhole = int64_t{1} << 53;
+constexpr int64_t kMaxExactWhole = int64_t{1} << 53;
 // Longer than the shortest form of any double. No program prints a longer fixed form.
-constexpr size_t kMostFloatChars = 400;
+constexpr size_t kMaxFloatChars = 400;
 
 std::string_view trimmed(std::string_view cell) {
   while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
@@ -42,13 +42,13 @@ std::optional<T> parsed(std::string_view cell) {
 }
 
 bool prints(double value, std::chars_format form, size_t decimals, std::string_view cell) {
-  char text[kMostFloatChars + 32];
+  char text[kMaxFloatChars + 32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value, form, static_cast<int>(decimals));
   return error == std::errc() && cell == std::string_view(text, static_cast<size_t>(end - text));
 }
 
 bool prints_shortest(double value, std::chars_format form, std::string_view cell) {
-  char text[kMostFloatChars + 32];
+  char text[kMaxFloatChars + 32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value, form);
   return error == std::errc() && cell == std::string_view(text, static_cast<size_t>(end - text));
 }
@@ -99,7 +99,7 @@ void CellTypeFinder::add_float(std::string_view cell) {
   if (!shortest_ && !fixed_ && !scientific_) return;
   if (is_word(cell)) return;
   any_digit_ = true;
-  const std::optional<double> value = cell.size() <= kMostFloatChars ? parsed<double>(cell) : std::nullopt;
+  const std::optional<double> value = cell.size() <= kMaxFloatChars ? parsed<double>(cell) : std::nullopt;
   if (!value || !std::isfinite(*value)) {
     shortest_ = fixed_ = scientific_ = false;
     return;
@@ -107,7 +107,7 @@ void CellTypeFinder::add_float(std::string_view cell) {
   if (is_plain_whole(cell)) {
     // In a column with fractions it is read as a float, unless that would round it.
     const std::optional<int64_t> whole = parsed<int64_t>(cell);
-    shortest_ = shortest_ && whole && *whole <= kMostExactWhole && *whole >= -kMostExactWhole;
+    shortest_ = shortest_ && whole && *whole <= kMaxExactWhole && *whole >= -kMaxExactWhole;
     fixed_ = scientific_ = false;
     return;
   }

@@ -15,7 +15,7 @@ namespace forebay {
 namespace {
 
 // Limit of one row group, whose columns are copied and freed before the next one is read.
-constexpr uint64_t kMostManifestBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
 
 /// One column while its row groups are read.
 struct Growing {
@@ -105,7 +105,7 @@ Result<Column> as_type(Column column, int64_t rows, const ColumnType& type) {
 
 Result<Columns> read_chunk(const ChunkSource& source, int64_t chunk, const std::stop_token& stop) {
   const ChunkCost cost = source.chunk_cost(chunk);
-  if (cost.decoded_bytes > kMostManifestBytes) {
+  if (cost.decoded_bytes > kMaxManifestBytes) {
     return out_of_budget(fmt::format("{} has {} bytes, too many for a manifest; write smaller row groups",
                                      source.chunk_name(chunk), cost.decoded_bytes),
                          cost.decoded_bytes);
@@ -116,7 +116,7 @@ Result<Columns> read_chunk(const ChunkSource& source, int64_t chunk, const std::
     FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, stop));
     fetched.push_back(std::move(bytes));
   }
-  WorkMemory memory(kMostManifestBytes);
+  WorkMemory memory(kMaxManifestBytes);
   return source.decode(chunk, std::move(fetched), memory);
 }
 

@@ -37,9 +37,9 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
   return shape;
 }
 
-constexpr size_t kLargeBlock = 16 << 10;              // from this size on, memory is reused
-constexpr size_t kMostBlockBytes = size_t{64} << 20;  // limit if rows differ much in size: a shard
-constexpr int64_t kMostBlockRows = 1 << 20;
+constexpr size_t kLargeBlock = 16 << 10;             // from this size on, memory is reused
+constexpr size_t kMaxBlockBytes = size_t{64} << 20;  // limit if rows differ much in size: a shard
+constexpr int64_t kMaxBlockRows = 1 << 20;
 
 // Packs a list of strings into one value.
 Result<Buffer> run_of(const BatchField& field, int64_t row) {
@@ -92,8 +92,8 @@ Field field_of(const BatchField& from) {
 // A new block has space for all remaining rows, assuming that they have this size.
 Result<Buffer> RowCopier::copy_to(Block& block, std::span<const uint8_t> bytes) const {
   if (bytes.size() > block.memory.size() - block.used || block.memory.empty()) {
-    const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMostBlockRows));
-    const size_t wanted = std::max(bytes.size(), std::min(bytes.size() * left, kMostBlockBytes));
+    const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMaxBlockRows));
+    const size_t wanted = std::max(bytes.size(), std::min(bytes.size() * left, kMaxBlockBytes));
     FOREBAY_ASSIGN(block.memory, allocate_buffer(wanted < kLargeBlock ? BufferAllocator() : memory_, wanted));
     block.used = 0;
   }

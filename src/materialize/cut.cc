@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes; entries may be whole chunks
+constexpr uint64_t kMaxLookedAt = uint64_t{256} << 20;  // bytes; entries may be whole chunks
 
 const Json kCacheInMemory = {{"ram", uint64_t{1} << 30}, {"disk", 0}};
 
@@ -138,7 +138,7 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
   // A cache makes the source keep the versions of its objects, which identify samples. An open
   // source is not opened again, and a cache without versions would only log that it caches nothing.
   if (samples && steps.front().opened == nullptr)
-    add(changed, step_named("cache", {{"ram", kMostLookedAt}, {"disk", 0}}));
+    add(changed, step_named("cache", {{"ram", kMaxLookedAt}, {"disk", 0}}));
   add(changed, step_named("batch", {{"n", batch}}));
   return changed;
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSampledRows = 64;          // samples
 constexpr double kBatchBytes = 256 << 10;     // bytes of samples of one shape
 constexpr double kChunkBatchBytes = 4 << 20;  // bytes of rows of a table
-constexpr int64_t kMostInBatch = 65'536;
+constexpr int64_t kMaxInBatch = 65'536;
 constexpr int kQuality = 90;
 
 }  // namespace
@@ -25,7 +25,7 @@ constexpr int kQuality = 90;
 int64_t DataProperties::batch() const {
   const bool fixed = std::ranges::all_of(fields, [](const StoredField& field) { return field.field.fixed_shape(); });
   const double bytes = in_chunks() ? kChunkBatchBytes : (fixed ? kBatchBytes : 0);
-  return static_cast<int64_t>(std::clamp(bytes / std::max(bytes_a_row, 1.0), 1.0, static_cast<double>(kMostInBatch)));
+  return static_cast<int64_t>(std::clamp(bytes / std::max(bytes_a_row, 1.0), 1.0, static_cast<double>(kMaxInBatch)));
 }
 
 Result<DataProperties> inspect_samples(const Description& description, size_t cut, StoredFormat format,

@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kMostMasks = 1000;
+constexpr int64_t kMaxMasks = 1000;
 
 struct Masks {
   int64_t count = 0, longest = 0;
@@ -98,7 +98,7 @@ void check_count(const Args& args, std::string_view name, int64_t most, Problems
 }
 
 void infer_spec_augment(const Args& args, Schema& schema, Problems& problems) {
-  for (const char* name : {"time_masks", "freq_masks"}) check_count(args, name, kMostMasks, problems);
+  for (const char* name : {"time_masks", "freq_masks"}) check_count(args, name, kMaxMasks, problems);
   for (const char* name : {"time_mask_param", "freq_mask_param"}) check_count(args, name, INT32_MAX, problems);
   check_probability(args, problems);
   for (const size_t index : check_sounds(args, "spec_augment", schema, problems, true)) {

@@ -9,7 +9,7 @@ namespace {
 // Copying a piece takes a tenth of a millisecond, many times what handing it to a thread takes.
 constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
 // The number of pieces is bounded since each is a task, which takes the run's lock when it ends.
-constexpr uint64_t kMostPieces = 64;
+constexpr uint64_t kMaxPieces = 64;
 }  // namespace
 
 void BatchAssembly::add(Result<FieldJob> field) {
@@ -53,7 +53,7 @@ void write_piece(BatchAssembly::FieldJob& field, const CollationPiece& piece) {
 
 // Small fields share a piece, and large fields are divided into several.
 void BatchAssembly::make_pieces() {
-  const uint64_t piece_bytes = std::max(kPieceBytes, nbytes() / kMostPieces);
+  const uint64_t piece_bytes = std::max(kPieceBytes, nbytes() / kMaxPieces);
   uint64_t bytes = 0;  // in the last piece
   pieces_.assign(1, {});
   for (size_t index = 0; index < fields_.size(); ++index) {

@@ -21,11 +21,11 @@ uint64_t rounded(uint64_t bytes, bool sizes_vary) {
 }
 
 // Upper bound of rounded(): a step is 64 bytes, or an eighth of the whole at most.
-ByteCount most_rounded(ByteCount bytes) { return bytes + bytes / 8 + 64; }
+ByteCount max_rounded(ByteCount bytes) { return bytes + bytes / 8 + 64; }
 
 // A cache entry has the rows and their description. That of a peer may rest on other estimates, so
 // the bound is generous.
-ByteCount most_of_entry(ByteCount held) { return held + held / 4 + 64 * kKiB; }
+ByteCount max_of_entry(ByteCount held) { return held + held / 4 + 64 * kKiB; }
 
 }  // namespace
 
@@ -69,14 +69,14 @@ ChunkMemory::Bytes ChunkMemory::most(int64_t chunk) const {
   const ByteCount stride = std::max<uint64_t>(plan_.packed.stride(), row_bytes_ + made_row_bytes_);
   // The decoded size may be an estimate, so neither of the two is always the larger one.
   const ByteCount content = std::max<ByteCount>(rows * stride + lists + offsets, sizes.decoded);
-  const ByteCount held = most_rounded(content + kPerColumn * (sizes.columns + 2));
+  const ByteCount held = max_rounded(content + kPerColumn * (sizes.columns + 2));
   // A decoder has pages, levels and a buffer that grows; operators make new columns. Then the rows
   // become a cache entry.
   const ByteCount columns = ByteCount(sizes.decoded) * 6 + rows * made_row_bytes_ + lists + offsets;
   const ByteCount decoder = 64 * kKiB + 4 * kKiB * sizes.columns;
-  return {held, lists, columns + decoder + std::max<ByteCount>(sizes.stored, most_of_entry(held))};
+  return {held, lists, columns + decoder + std::max<ByteCount>(sizes.stored, max_of_entry(held))};
 }
 
-uint64_t ChunkMemory::most_entry_bytes(int64_t chunk) const { return most_of_entry(most(chunk).held).value(); }
+uint64_t ChunkMemory::max_entry_bytes(int64_t chunk) const { return max_of_entry(most(chunk).held).value(); }
 
 }  // namespace forebay

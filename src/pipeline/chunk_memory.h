@@ -37,7 +37,7 @@ class ChunkMemory {
   /// expected().
   Bytes most(int64_t chunk) const;
   /// Upper bound of the size of the chunk's cache entry.
-  uint64_t most_entry_bytes(int64_t chunk) const;
+  uint64_t max_entry_bytes(int64_t chunk) const;
 
  private:
   struct Sizes {

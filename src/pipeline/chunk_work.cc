@@ -23,7 +23,7 @@ void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
   // read.
   for (auto& [request, unused] : bytes.pieces) {
     if (request.set_aside_bytes && !request.expected_size)
-      request.expected_size = ChunkMemory(plan).most_entry_bytes(number);
+      request.expected_size = ChunkMemory(plan).max_entry_bytes(number);
   }
 }
 

@@ -222,7 +222,7 @@ TEST(MemoryModel, what_is_claimed_for_a_chunk_is_no_more_than_what_is_enough) {
       ASSERT_LE(expected.decoding.value(), most.decoding.value()) << seed;
       ASSERT_LE(expected.lists.value(), most.lists.value()) << seed;
       ASSERT_LE(most.lists.value(), most.held.value()) << seed;
-      ASSERT_LE(most.held.value(), memory.most_entry_bytes(chunk)) << seed;
+      ASSERT_LE(most.held.value(), memory.max_entry_bytes(chunk)) << seed;
       for (const uint64_t stored : {uint64_t{0}, up_to(random, cost.decoded_bytes), cost.decoded_bytes}) {
         const ChunkNeeds entry = memory.needs(chunk, stored, /*is_packed=*/true);
         ASSERT_LE(entry.packed + entry.unpacked, most.held.value()) << seed;

@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kMostPairs = 20'000, kMostBatches = 256, kMostRows = 1 << 20;
+constexpr int64_t kMaxPairs = 20'000, kMaxBatches = 256, kMostRows = 1 << 20;
 
 // The `index`-th of `take` places among `all`: every place, or places spread by the golden ratio,
 // which is not in phase with any size of chunks or blocks.
@@ -21,7 +21,7 @@ int64_t spread(int64_t index, int64_t take, int64_t all) {
 }
 
 double mean_distance(const Order& order, int64_t epoch) {
-  const int64_t pairs = order.size() - 1, taken = std::min(pairs, kMostPairs);
+  const int64_t pairs = order.size() - 1, taken = std::min(pairs, kMaxPairs);
   double sum = 0;
   for (int64_t i = 0; i < taken; ++i) {
     const int64_t id = spread(i, taken, pairs);
@@ -40,7 +40,7 @@ std::vector<int64_t> chunk_ends(const std::vector<int64_t>& chunk_rows) {
 void measure_batches(const Order& order, const MixingOptions& options, Mixing& mixing) {
   // A larger batch is measured by parts of this size.
   const int64_t rows = std::min({options.batch, order.size(), kMostRows});
-  const int64_t batches = order.size() / rows, taken = std::min({batches, kMostBatches, kMostRows / rows});
+  const int64_t batches = order.size() / rows, taken = std::min({batches, kMaxBatches, kMostRows / rows});
   const std::vector<int64_t> ends = chunk_ends(options.chunk_rows);
   std::vector<int64_t> ids(static_cast<size_t>(rows));
   for (int64_t i = 0; i < taken; ++i) {

@@ -13,7 +13,7 @@ namespace {
 /// open blocks.
 class BlockNumbers {
  public:
-  BlockNumbers(int64_t length, int64_t most_open) : length_(length), most_open_(most_open) {}
+  BlockNumbers(int64_t length, int64_t max_open) : length_(length), max_open_(max_open) {}
 
   int64_t count() const { return count_; }
   int64_t new_block() { return count_++; }
@@ -23,7 +23,7 @@ class BlockNumbers {
     if (found == open_.end()) {
       // Closes the fullest block, which wastes least. Among equals it is the oldest, because
       // min_element() returns the first.
-      if (static_cast<int64_t>(open_.size()) == most_open_)
+      if (static_cast<int64_t>(open_.size()) == max_open_)
         open_.erase(std::min_element(open_.begin(), open_.end(),
                                      [](const Open& a, const Open& b) { return a.space < b.space; }));
       found = open_.insert(open_.end(), {new_block(), length_});
@@ -39,7 +39,7 @@ class BlockNumbers {
   struct Open {
     int64_t block = 0, space = 0;
   };
-  const int64_t length_, most_open_;
+  const int64_t length_, max_open_;
   int64_t count_ = 0;
   std::vector<Open> open_;
 };

@@ -118,8 +118,8 @@ Value to_value(nb::handle object, FieldKind before) {
   if (PyList_Check(object.ptr())) return value_of(nb::borrow<nb::list>(object), before);
   if (PyUnicode_Check(object.ptr())) return Value::of_text(copy_of(from_text(object)));
   if (PyBytes_Check(object.ptr())) {
-    return Value::of_bytes(copy_of(
-        std::string_view{PyBytes_AsString(object.ptr()), static_cast<size_t>(PyBytes_Size(object.ptr()))}));
+    return Value::of_bytes(
+        copy_of(std::string_view{PyBytes_AsString(object.ptr()), static_cast<size_t>(PyBytes_Size(object.ptr()))}));
   }
   const Input input = input_of(object);
   const size_t axes = input.tensor.shape.rank();

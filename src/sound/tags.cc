@@ -10,7 +10,7 @@ namespace {
 using TagBytes = std::span<const uint8_t>;
 
 constexpr size_t kId3v1Bytes = 128, kExtendedId3Bytes = 227, kApeBytes = 32, kId3FooterBytes = 10;
-constexpr size_t kLyricsEndBytes = 9, kLyricsSizeBytes = 6, kMostOldLyrics = 5100;
+constexpr size_t kLyricsEndBytes = 9, kLyricsSizeBytes = 6, kMaxOldLyrics = 5100;
 
 /// True if `text` is `distance` bytes before the end. False for a distance that has no room for it,
 /// as an absurd size in a tag gives one.
@@ -59,7 +59,7 @@ size_t lyrics_bytes(TagBytes bytes) {
   }
   if (!has_before_end(bytes, kLyricsEndBytes, "LYRICSEND")) return 0;
   // The first version has no size, so its beginning is searched.
-  const TagBytes last = bytes.last(std::min(bytes.size(), kMostOldLyrics + 2 * kLyricsEndBytes));
+  const TagBytes last = bytes.last(std::min(bytes.size(), kMaxOldLyrics + 2 * kLyricsEndBytes));
   const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
   const size_t begin = text.rfind("LYRICSBEGIN");
   return begin == std::string_view::npos ? 0 : last.size() - begin;

@@ -72,7 +72,7 @@ TEST(ConcurrencyControl, a_user_that_asks_for_little_leaves_the_limit_alone) {
   const Speed run =
       ConcurrencySimulation({.latency_s = 0.1, .per_second = 2700}).run(&control, 0, 5'000, /*demand_per_second=*/100);
   EXPECT_EQ(run.limit, 64);
-  EXPECT_LE(run.most_in_flight, 20);
+  EXPECT_LE(run.max_in_flight, 20);
 }
 
 TEST(ConcurrencyControl, finds_the_knee_again_when_the_link_changes) {

@@ -33,7 +33,7 @@ struct SimulatedServer {
 struct Speed {
   double per_second = 0;
   int limit = 0;
-  int most_in_flight = 0;
+  int max_in_flight = 0;
   int64_t throttled = 0;
 };
 
@@ -64,7 +64,7 @@ class ConcurrencySimulation {
         if (control) control->on_throttled();
       }
       if (control) control->on_ended(next.sent, ns(), !next.throttled);
-      result.most_in_flight = std::max(result.most_in_flight, in_flight);
+      result.max_in_flight = std::max(result.max_in_flight, in_flight);
       done += next.throttled ? 0 : 1;
       if (done > count / 2) speeds += next.throttled ? 0 : speed;
       if (done == count / 2 && half_time == 0) half_time = now;

@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 // Other languages represent integers of JSON exactly up to here, and sums are far from overflow.
-constexpr int64_t kMostRecords = int64_t{1} << 53;
-constexpr int64_t kMostMissing = int64_t{1} << 24;  // bounds memory: a short text can name many
+constexpr int64_t kMaxRecords = int64_t{1} << 53;
+constexpr int64_t kMaxMissing = int64_t{1} << 24;  // bounds memory: a short text can name many
 constexpr size_t kLongestOffset = 1024;
 
 Status no_decision() {
@@ -27,7 +27,7 @@ Status no_beginning() {
 }
 
 bool is_count(const Json& value) {
-  return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() < kMostRecords;
+  return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() < kMaxRecords;
 }
 
 bool is_offset(const Json& value) {
@@ -59,7 +59,7 @@ bool are_offsets(const Json& json, size_t partitions) {
 Result<Decision> decision_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
   const bool is_missing = numbered && json.contains("missing") && is_count(json["missing"]) && json["missing"] != 0;
-  if (is_missing && json["missing"].get<int64_t>() <= kMostMissing)
+  if (is_missing && json["missing"].get<int64_t>() <= kMaxMissing)
     return Decision{json["first"].get<int64_t>(), {}, json["missing"].get<int64_t>()};
   const bool whole =
       numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
@@ -76,9 +76,8 @@ Result<Decision> decision_of(const Json& json, size_t partitions) {
     if (part.size() > 3) one.dropped = part[3].get<int64_t>();
     if (one.partition >= partitions || (!decision.parts.empty() && decision.parts.back().partition >= one.partition))
       return invalid_argument(fmt::format("a decision names partition {} of {}", one.partition, partitions));
-    // Each part is below kMostRecords, so the sum is checked before it can overflow.
-    if ((records += one.taken) >= kMostRecords)
-      return invalid_argument("a decision has more records than there can be");
+    // Each part is below kMaxRecords, so the sum is checked before it can overflow.
+    if ((records += one.taken) >= kMaxRecords) return invalid_argument("a decision has more records than there can be");
     decision.parts.push_back(std::move(one));
   }
   // After a decision without records, the same decision would be due again, forever.

@@ -30,7 +30,7 @@ struct LogDriver {
   /// Makes a new, empty log of that many partitions. Null if the driver's server is not running:
   /// its tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
   std::function<std::unique_ptr<LogUnderTest>(size_t partitions)> make;
-  size_t most_partitions = 4;
+  size_t max_partitions = 4;
   size_t many_records = 100'000;  ///< records of 3 KB in the test that compares many
 };
 inline void PrintTo(const LogDriver& driver, std::ostream* out) { *out << driver.name; }

@@ -98,7 +98,7 @@ void expect_stop_ends_read(LogReader& reader, int yields) {
 }
 
 bool LogConformance::begin(size_t partitions) {
-  log_under_test_ = GetParam().make(std::min(partitions, GetParam().most_partitions));
+  log_under_test_ = GetParam().make(std::min(partitions, GetParam().max_partitions));
   if (log_under_test_) log_ = log_under_test_->log();
   const char* const required = std::getenv("FOREBAY_REQUIRE_SERVERS");
   const bool must_run = std::string_view(required == nullptr ? "" : required) == "1";

@@ -16,7 +16,7 @@ namespace {
 
 // Least size of a read, even if the budget is used up: less is not worth a request to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
-constexpr size_t kMostNamedPartitions = 5;
+constexpr size_t kMaxNamedPartitions = 5;
 constexpr std::chrono::milliseconds kEndsRetryPause{200};
 
 // Text for messages: "for 12 s", or "so far" if it never was.
@@ -173,10 +173,10 @@ std::string LogReading::awaited(std::span<const size_t> waiting, size_t records)
   std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
                                  std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
   const StreamClock::Time now = clock_.now();
-  for (size_t i = 0; i < std::min(silent.size(), kMostNamedPartitions); ++i)
+  for (size_t i = 0; i < std::min(silent.size(), kMaxNamedPartitions); ++i)
     said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], silence_of(heard_[silent[i]], now));
-  if (silent.size() > kMostNamedPartitions)
-    said += fmt::format("; nor did {} others", silent.size() - kMostNamedPartitions);
+  if (silent.size() > kMaxNamedPartitions)
+    said += fmt::format("; nor did {} others", silent.size() - kMaxNamedPartitions);
   for (const std::string& trouble : troubles_) {
     if (!trouble.empty()) return said + "; " + trouble;
   }

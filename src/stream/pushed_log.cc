@@ -10,8 +10,8 @@ namespace forebay {
 namespace {
 
 // Limits of the queue between the two threads. Neither should wait for the other at each record.
-constexpr size_t kMostPushed = 256;
-constexpr uint64_t kMostPushedBytes = uint64_t{4} << 20;
+constexpr size_t kMaxPushed = 256;
+constexpr uint64_t kMaxPushedBytes = uint64_t{4} << 20;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, u
   // The wait is bounded, so that a Python thread can check for Ctrl-C and for the end of its
   // loader.
   const bool room = changed_.wait_for(lock, patience, [&]() FOREBAY_REQUIRES(mutex_) {
-    return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes);
+    return closed_ || (records_.size() < kMaxPushed && bytes_ < kMaxPushedBytes);
   });
   if (closed_) return Pushed::kClosed;
   if (!room) return Pushed::kFull;

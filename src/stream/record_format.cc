@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Keeps sizes in bytes far from overflowing 64 bits, whatever the dtype.
-constexpr int64_t kMostElements = int64_t{1} << 36;
+constexpr int64_t kMaxElements = int64_t{1} << 36;
 constexpr size_t kMostFields = 10'000;
 constexpr std::pair<PayloadForm, std::string_view> kForms[] = {{PayloadForm::kBytes, "bytes"},
                                                                {PayloadForm::kText, "text"},
@@ -48,8 +48,8 @@ Json parse_fields(std::string_view fields, std::optional<std::string>& duplicate
 }
 
 Status unknown_type_error(const std::string& name, const Json& given, size_t length) {
-  constexpr size_t kMostShown = 1000;  // dump() recurses as deep as the text is nested
-  const std::string text = length > kMostShown ? given.type_name() : given.dump(-1, ' ', true);
+  constexpr size_t kMaxShown = 1000;  // dump() recurses as deep as the text is nested
+  const std::string text = length > kMaxShown ? given.type_name() : given.dump(-1, ' ', true);
   return invalid_argument(fmt::format(
       "fields: '{}' is of type {}, which is none; give \"bytes\", \"text\", \"json\", a dtype such as \"int64\", or "
       "[dtype, [shape]]",
@@ -58,13 +58,13 @@ Status unknown_type_error(const std::string& name, const Json& given, size_t len
 
 bool add_dimension(const Json& given, Shape& shape) {
   if (!given.is_number_integer() || shape.rank() == Shape::kMaxRank) return false;
-  if (given.is_number_unsigned() && given.get<uint64_t>() > static_cast<uint64_t>(kMostElements)) return false;
+  if (given.is_number_unsigned() && given.get<uint64_t>() > static_cast<uint64_t>(kMaxElements)) return false;
   const auto size = given.get<int64_t>();
   const bool unknown_first = size == Shape::kUnknown && shape.rank() == 0;
   if (size < 1 && !unknown_first) return false;
   int64_t elements = 1;
   for (const int64_t dim : shape) elements *= std::max<int64_t>(dim, 1);
-  if (size > kMostElements / elements) return false;
+  if (size > kMaxElements / elements) return false;
   shape.push_back(size);
   return true;
 }

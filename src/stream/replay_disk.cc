@@ -21,7 +21,7 @@ constexpr uint64_t kLeastRoom = 256;
 }  // namespace
 
 ReplayDisk::ReplayDisk(int file, std::string folder, uint64_t most_bytes)
-    : file_(file), folder_(std::move(folder)), most_bytes_(most_bytes) {}
+    : file_(file), folder_(std::move(folder)), max_bytes_(most_bytes) {}
 
 ReplayDisk::~ReplayDisk() { ::close(file_); }
 
@@ -48,7 +48,7 @@ std::optional<uint64_t> ReplayDisk::take(uint64_t room) {
     hole->second.pop_back();
     return at;
   }
-  if (room > most_bytes_ || end_ > most_bytes_ - room) return std::nullopt;
+  if (room > max_bytes_ || end_ > max_bytes_ - room) return std::nullopt;
   return std::exchange(end_, end_ + room);
 }
 

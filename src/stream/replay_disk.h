@@ -44,7 +44,7 @@ class ReplayDisk {
 
   const int file_;
   const std::string folder_;
-  const uint64_t most_bytes_;
+  const uint64_t max_bytes_;
   mutable Mutex mutex_;
   uint64_t end_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, std::vector<uint64_t>> holes_ FOREBAY_GUARDED_BY(mutex_);  // offsets of holes, by size

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNearlyAll = 0.8;                            // share of the time
 constexpr std::array<int, 3> kCallsAtOnce = {64, 256, 1024};  // threads
-constexpr size_t kMostTried = 2;                              // of kCallsAtOnce
+constexpr size_t kMaxTried = 2;                               // of kCallsAtOnce
 
 OpSpec step_of(std::string name, Json args) { return {std::move(name), std::move(args), nullptr, {}, nullptr}; }
 
@@ -92,7 +92,7 @@ void add_caches(const Description& description, const LoaderOptions& options, co
 void add_calls(const LoaderOptions& options, std::vector<Change>& changes) {
   size_t tried = 0;
   for (const int threads : kCallsAtOnce) {
-    if (threads <= std::max(options.resources.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
+    if (threads <= std::max(options.resources.threads.value_or(0), usable_cores()) || tried == kMaxTried) continue;
     changes.push_back(
         {fmt::format("threads={}, for as many calls of your functions at once", threads), std::nullopt, options});
     changes.back().options.resources.threads = threads;

@@ -10,9 +10,9 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostContenders = 4;
-constexpr double kMostContenderBytes = 1.5e9;  // most bytes of their caches together
-constexpr double kNearlyAsFast = 0.65;         // trials are rarely further off
+constexpr size_t kMaxContenders = 4;
+constexpr double kMaxContenderBytes = 1.5e9;  // most bytes of their caches together
+constexpr double kNearlyAsFast = 0.65;        // trials are rarely further off
 constexpr int kContests = 5;
 constexpr TrialLength kContest{.windows = 1, .window_seconds = 0.3};
 
@@ -28,7 +28,7 @@ void Contenders::add(Contender contender) {
   std::move(slower, contenders_.end(), std::back_inserter(kept));
   double bytes = 0;
   size_t stay = 0;
-  while (stay < std::min(kept.size(), kMostContenders) && (bytes += kept[stay].bytes) <= kMostContenderBytes) ++stay;
+  while (stay < std::min(kept.size(), kMaxContenders) && (bytes += kept[stay].bytes) <= kMaxContenderBytes) ++stay;
   while (kept.size() > stay) kept.pop_back();
   contenders_.swap(kept);
 }

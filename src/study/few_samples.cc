@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kLookedAt = 100'000;  // most sizes that are read
 constexpr int64_t kExchanged = 300;     // chunks that are considered as a replacement for another
 constexpr size_t kExchanges = 10;
-constexpr double kBalanced = 0.05, kMostBeyond = 4;
+constexpr double kBalanced = 0.05, kMaxBeyond = 4;
 
 // The first copy is the sample itself.
 Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& copies) {
@@ -202,7 +202,7 @@ void balance(std::vector<int64_t>& chosen, const ChunkSource& source, double row
       const ChunkSum rest = i < parts.size() ? now - parts[i].second : now;
       for (size_t j = 0; j < others.size(); ++j) {
         const ChunkSum then = rest + others[j].second;
-        const bool fits = then.rows >= rows && then.rows <= std::max(kMostBeyond * rows, now.rows);
+        const bool fits = then.rows >= rows && then.rows <= std::max(kMaxBeyond * rows, now.rows);
         if (!fits || then.off(all) >= best.off(all)) continue;
         best = then;
         exchange = {i, j};
@@ -234,7 +234,7 @@ std::vector<int64_t> chunks_of_each_size(int64_t rows, const ChunkSource& source
     if (sum_of(source, chunks).rows < wanted) continue;
     balance(chunks, source, wanted, all);
     const ChunkSum have = sum_of(source, chunks);
-    if (!best.empty() && have.rows > kMostBeyond * wanted) return best;
+    if (!best.empty() && have.rows > kMaxBeyond * wanted) return best;
     if (best.empty() || have.off(all) < off) {
       off = have.off(all);
       best = std::move(chunks);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kArrivalInterval = std::chrono::milliseconds(20);  // for entries still being written
 constexpr size_t kGroupsOfALongPass = 8;
-constexpr int kQuietChecks = 5, kMostArrivalChecks = 250;
+constexpr int kQuietChecks = 5, kMaxArrivalChecks = 250;
 
 uint64_t entries_in(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
 uint64_t bytes_in(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
@@ -44,7 +44,7 @@ class Arrivals {
 
 // Waits until no more entries arrive.
 Status wait_for_entries(Arrivals& arrivals, const TrialContext& context) {
-  for (int looks = 0, same = 0; looks < kMostArrivalChecks && same < kQuietChecks; ++looks) {
+  for (int looks = 0, same = 0; looks < kMaxArrivalChecks && same < kQuietChecks; ++looks) {
     const uint64_t before = entries_in(arrivals.seen());
     if (context.stop.stop_requested()) return cancelled("stopped");
     if (context.poll) context.poll();

@@ -13,10 +13,10 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostIds = 2'000'000;  // most ids that are looked up one by one
-constexpr double kSlack = 1.05;          // factor: entries of other threads may be a little larger
-constexpr double kLeastError = 1.15;     // least factor on an estimate with an interval
-constexpr double kUnknownError = 1.5;    // factor on an estimate without an interval
+constexpr int64_t kMaxIds = 2'000'000;  // most ids that are looked up one by one
+constexpr double kSlack = 1.05;         // factor: entries of other threads may be a little larger
+constexpr double kLeastError = 1.15;    // least factor on an estimate with an interval
+constexpr double kUnknownError = 1.5;   // factor on an estimate without an interval
 
 struct RowGroups {
   double count = 0, bytes = 0;
@@ -29,7 +29,7 @@ RowGroups row_groups_of(const Loader& loader) {
   const RowGroups all{static_cast<double>(bytes.size()),
                       static_cast<double>(std::reduce(bytes.begin(), bytes.end(), uint64_t{0}))};
   // That many samples leave out hardly any row group, and looking up their ids would take long.
-  if (loader.size() == begins.back() || loader.size() > kMostIds) return all;
+  if (loader.size() == begins.back() || loader.size() > kMaxIds) return all;
   const Result<EpochPlan> plan = loader.plan(0, 0, 1, std::numeric_limits<int64_t>::max());
   if (!plan.ok()) return all;
   std::vector<bool> seen(begins.size());

@@ -38,14 +38,14 @@ constexpr double kWhole = 0.3;    // share of that; a data set that takes less i
 constexpr uint64_t kTrialBytes = 1'000'000'000;
 constexpr double kEnoughBytes = 128e6;  // more than the caches of the cores hold
 constexpr double kEnoughCopies = 3;
-constexpr double kMostOfTrial = 0.8;  // share of kTrialBytes: entries are larger than their content
+constexpr double kMaxOfTrial = 0.8;  // share of kTrialBytes: entries are larger than their content
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
 constexpr TrialLength kFinalTurn{.windows = 1, .window_seconds = 0.5};
 constexpr int kTurns = 4;
 constexpr TrialLength kAlone{.windows = 4, .window_seconds = 0.25};
 constexpr double kOvertimeSeconds = 10;
-constexpr size_t kMostMeasured = 4;   // most strategies that are run as handed over
+constexpr size_t kMaxMeasured = 4;    // most strategies that are run as handed over
 constexpr double kDisappoints = 0.8;  // share of the rate found over a part of the samples
 constexpr double kSlowBatch = 0.05;   // seconds; turns with slower batches would take all the time
 
@@ -200,7 +200,7 @@ class Profiling {
     const double a_sample = std::max(strategy.bytes.value, 1.0) / size;
     const double enough = std::max(kEnoughBytes / a_sample, kEnoughCopies * few);
     const double most =
-        std::min({size, affordable_samples_ - tried, kMostOfTrial * static_cast<double>(kTrialBytes) / a_sample});
+        std::min({size, affordable_samples_ - tried, kMaxOfTrial * static_cast<double>(kTrialBytes) / a_sample});
     return copies = std::max<int64_t>(static_cast<int64_t>(std::min(enough, most) / few), 1);
   }
 
@@ -254,7 +254,7 @@ class Profiling {
       if (best.tier == StrategyTier::kFiles || !looked_at.insert(best.name).second) return {};
       if (best.tier == StrategyTier::kNothing) return remeasure_baseline();
       const double end = options_.budget_seconds + kOvertimeSeconds;
-      if (looked_at.size() > kMostMeasured || seconds() + best.preparation_seconds.value > end) {
+      if (looked_at.size() > kMaxMeasured || seconds() + best.preparation_seconds.value > end) {
         profile_.others.push_back(
             fmt::format("{}: not measured as it is handed over: filling its cache takes about {:.0f} s; give more time",
                         best.name, best.preparation_seconds.value));

@@ -17,9 +17,9 @@ namespace {
 
 constexpr int64_t kPatienceNs = 30'000'000'000;
 constexpr double kLongSeconds = 4;                                 // then a single batch has to do
-constexpr int kLeastEarly = 4, kMostEarly = 24;                    // batches
+constexpr int kLeastEarly = 4, kMaxEarly = 24;                     // batches
 constexpr auto kProgressInterval = std::chrono::milliseconds(40);  // a loader without progress this long rests
-constexpr int kMostProgressChecks = 125;
+constexpr int kMaxProgressChecks = 125;
 constexpr int kEmptyEpochs = 3;  // consecutive empty epochs that end a trial
 
 double seconds_since(int64_t begun_ns) { return static_cast<double>(monotonic_ns() - begun_ns) * 1e-9; }
@@ -92,7 +92,7 @@ struct Consumer {
 Status drain_ready_batches(Loader& loader, const TrialContext& context) {
   Consumer early{loader, context};
   const int64_t begun_ns = monotonic_ns();
-  for (int i = 0; i < kMostEarly; ++i) {
+  for (int i = 0; i < kMaxEarly; ++i) {
     const double waited = loader.stats().consumer_wait_seconds;
     FOREBAY_RETURN_IF_ERROR(early.take());
     if (seconds_since(begun_ns) > kLongSeconds) break;
@@ -148,7 +148,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
 
 Status wait_until_idle(Loader& loader, const TrialContext& context) {
   double before = -1;
-  for (int checks = 0; checks < kMostProgressChecks; ++checks) {
+  for (int checks = 0; checks < kMaxProgressChecks; ++checks) {
     const double now = progress_of(loader.stats());
     // Exact comparison: the counters either stand still or do not.
     if (now == before) break;

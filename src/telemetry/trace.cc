@@ -52,7 +52,7 @@ Result<std::shared_ptr<Trace>> Trace::create(const std::string& path, uint64_t m
 }
 
 Trace::Trace(FILE* file, std::string path, uint64_t most_bytes)
-    : path_(std::move(path)), most_bytes_(most_bytes - kEndBytes), begun_ns_(monotonic_ns()), file_(file) {
+    : path_(std::move(path)), max_bytes_(most_bytes - kEndBytes), begun_ns_(monotonic_ns()), file_(file) {
   pending_ = "[\n";
   bytes_ = pending_.size();
 }
@@ -131,10 +131,10 @@ void Trace::add(const std::string& event) {
   if (file_ == nullptr) return;
   const uint64_t bytes = event.size() + 2;
   // The constructor has subtracted kEndBytes, so the last event and the closing bracket always fit.
-  if (bytes_ + bytes > most_bytes_) {
+  if (bytes_ + bytes > max_bytes_) {
     if (left_out_++ == 0)
       log_warning(
-          fmt::format("the trace {} is full ({} bytes): what comes now is not in it", path_, most_bytes_ + kEndBytes));
+          fmt::format("the trace {} is full ({} bytes): what comes now is not in it", path_, max_bytes_ + kEndBytes));
     return;
   }
   bytes_ += bytes;

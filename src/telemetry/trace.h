@@ -75,7 +75,7 @@ class Trace {
   void write_out() FOREBAY_REQUIRES(mutex_);
 
   const std::string path_;
-  const uint64_t most_bytes_;
+  const uint64_t max_bytes_;
   const int64_t begun_ns_;
   Mutex mutex_;
   FILE* file_ FOREBAY_GUARDED_BY(mutex_);  // null: finished

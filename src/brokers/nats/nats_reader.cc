@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::seconds kSessionLimit{10};
 constexpr std::chrono::milliseconds kFetchWait{50};  ///< the library does not look for stops
 // Limit of one request: the library queues received messages without a limit in bytes.
-constexpr uint64_t kMostMessages = 10'000;
+constexpr uint64_t kMaxMessages = 10'000;
 
 Buffer payload_of_message(NatsMessage message) {
   auto* const data = reinterpret_cast<uint8_t*>(const_cast<char*>(natsMsg_GetData(message.get())));
@@ -43,7 +43,7 @@ Status NatsReader::connect(bool again, const std::stop_token& stop) {
 
 Status NatsReader::read_round(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
                               std::vector<LogRecord>& out) {
-  const uint64_t most = std::clamp<uint64_t>(limits.records, 1, kMostMessages);
+  const uint64_t most = std::clamp<uint64_t>(limits.records, 1, kMaxMessages);
   // A request has no limit in bytes, so the number follows from the size of earlier messages.
   const auto count = static_cast<int>(std::clamp<uint64_t>(limits.bytes / message_bytes_, 1, most));
   const auto wait = std::clamp<std::chrono::milliseconds>(limits.wait, std::chrono::milliseconds(1), kFetchWait);

@@ -39,7 +39,7 @@ using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr uint64_t kPatientBytes = 1 << 20;  // of a response, for each `patience`
-constexpr size_t kMostAtOnce = 4 << 20;      // bytes in one write to a socket
+constexpr size_t kMaxAtOnce = 4 << 20;       // bytes in one write to a socket
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
 constexpr uint8_t kTlsHandshake = 22;  // first byte of a TLS connection (RFC 8446, section 5.1)
 
@@ -147,7 +147,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   void read_head() {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
-    parser_->body_limit(kMostRequestBytes);
+    parser_->body_limit(kMaxRequestBytes);
     connection().expires_after(served_->options.idle);
     http::async_read_header(
         stream_, buffer_, *parser_,
@@ -209,7 +209,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     connection().expires_after(served_->options.patience * (1 + bytes / kPatientBytes));
     // Writes as much as the socket takes each time. Asio's default condition would pass through its
     // queues every 64 KiB.
-    const auto all = [](const beast::error_code& error, size_t) { return error ? 0 : kMostAtOnce; };
+    const auto all = [](const beast::error_code& error, size_t) { return error ? 0 : kMaxAtOnce; };
     asio::async_write(stream_, pieces_, all, [self = this->shared_from_this()](beast::error_code error, size_t) {
       self->response_.clear();
       if (!error && self->parser_->get().keep_alive()) self->read_head();

@@ -156,7 +156,7 @@ TEST_F(HttpServerTest, MalformedQuestionsAreRefused) {
     ++asked_;
     expect_nothing_leaked(ask(good_head(wrong.size()) + wrong));
   }
-  expect_nothing_leaked(ask(good_head(kMostRequestBytes + 1)));
+  expect_nothing_leaked(ask(good_head(kMaxRequestBytes + 1)));
   expect_nothing_leaked(ask(good_head(size_t{1} << 60)));
   expect_nothing_leaked(ask(head("Bearer " + kPass.token, "3", question().size(), "/etc/passwd") + question()));
   expect_nothing_leaked(ask("GET " + path() + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + kPass.token +
@@ -172,11 +172,11 @@ TEST_F(HttpServerTest, ARefusalArrivesThoughTheRequestIsStillBeingSent) {
   serve();
   for (int i = 0; i < 50; ++i) {
     const RawConnection connection(listening_->address());
-    ASSERT_TRUE(connection.send(good_head(kMostRequestBytes + 1) + std::string(1000, 'r')));
+    ASSERT_TRUE(connection.send(good_head(kMaxRequestBytes + 1) + std::string(1000, 'r')));
     std::string answer;
     for (char byte; !answer.ends_with("\r\n\r\n") && connection.receive(byte);) answer += byte;
     EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 413") << i;
-    EXPECT_TRUE(connection.send(std::string(kMostRequestBytes - 999, 'r')));
+    EXPECT_TRUE(connection.send(std::string(kMaxRequestBytes - 999, 'r')));
     EXPECT_EQ(connection.receive_all(), "");
     EXPECT_FALSE(connection.was_reset()) << i;
   }

@@ -121,7 +121,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     const bool ours = same_secret(pass.token, host.pass.token) && pass.generation == host.pass.generation;
     if (host.gone) return unavailable("nobody listens there");
     const auto service = host.services.find(calling.service);
-    const bool understood = ours && service != host.services.end() && calling.request.size() <= kMostRequestBytes;
+    const bool understood = ours && service != host.services.end() && calling.request.size() <= kMaxRequestBytes;
     const Result<Response> response =
         understood ? service->second->answer(calling.request.span()) : Result<Response>(invalid_argument("refused"));
     if (!response.ok()) {

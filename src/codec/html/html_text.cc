@@ -127,9 +127,9 @@ class PageReader {
 Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::string& text) {
   static const bool ready = (xmlInitParser(), true);  // once, before threads use it
   if (page.empty() || !ready) return {};
-  if (page.size() > kMostHtmlBytes) {
+  if (page.size() > kMaxHtmlBytes) {
     return unsupported(
-        fmt::format("the page has {} bytes, more than {}; cut it before, in .map", page.size(), kMostHtmlBytes));
+        fmt::format("the page has {} bytes, more than {}; cut it before, in .map", page.size(), kMaxHtmlBytes));
   }
   // The parser's copy of the page, and the longest attribute value in a buffer that doubles.
   const uint64_t working = 4 * page.size() + (256 << 10);

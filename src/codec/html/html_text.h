@@ -13,7 +13,7 @@ namespace forebay {
 /// 512.
 constexpr uint32_t kDeepestHtml = 1024;
 /// Maximum size of a page.
-constexpr uint64_t kMostHtmlBytes = 64 << 20;
+constexpr uint64_t kMaxHtmlBytes = 64 << 20;
 
 /// Appends the text of an HTML page to `text`.
 ///

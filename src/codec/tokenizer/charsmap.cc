@@ -59,7 +59,7 @@ Result<Charsmap> Charsmap::parse(std::string_view base64) {
   if (!is_utf8(made.texts_)) return malformed_tokenizer("its charsmap has texts that are no UTF-8");
   for (size_t at = 0; at < made.texts_.size();) {
     const size_t end = std::min(made.texts_.find('\0', at), made.texts_.size());
-    if (end - at > kMostText)
+    if (end - at > kMaxText)
       return tokenizer_file::unsupported_tokenizer(fmt::format("has a charsmap with a text of {} bytes", end - at));
     at = end + 1;
   }

@@ -15,7 +15,7 @@ namespace forebay {
 class Charsmap {
  public:
   /// Limit of the bytes of a replacement; the longest of SentencePiece's own tables has 33.
-  static constexpr size_t kMostText = 128;
+  static constexpr size_t kMaxText = 128;
 
   /// Parses the table in a tokenizer.json. Corrupt or Unsupported if that fails.
   static Result<Charsmap> parse(std::string_view base64);

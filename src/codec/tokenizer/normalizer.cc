@@ -17,7 +17,7 @@ using namespace tokenizer_file;
 namespace {
 
 constexpr int kMostDepth = 16;
-constexpr size_t kMostReplacement = 64;
+constexpr size_t kMaxReplacement = 64;
 
 struct RunPattern {
   std::string character;
@@ -44,7 +44,7 @@ Result<Normalizer> Normalizer::parse(const json& part) {
 
 Status Normalizer::apply(NormalizedText& text) const {
   constexpr size_t kShort = 4096;
-  const size_t was = text.text.size(), most = std::max(kShort, was * kMostGrowth);
+  const size_t was = text.text.size(), most = std::max(kShort, was * kMaxGrowth);
   for (const Step& step : steps_) {
     step(text);
     // Checked after each step, so that the growth of several steps cannot multiply unnoticed.
@@ -85,7 +85,7 @@ Status Normalizer::add(const json& part, int depth) {
         [map = std::make_shared<const Charsmap>(std::move(map))](NormalizedText& text) { apply_charsmap(text, *map); });
   } else if (type == "Prepend") {
     const std::string prefix = text_of(member(part, "prepend"));
-    if (prefix.size() > kMostReplacement) return unsupported_tokenizer("prepends a long text");
+    if (prefix.size() > kMaxReplacement) return unsupported_tokenizer("prepends a long text");
     steps_.emplace_back([prefix](NormalizedText& text) { prepend(text, prefix); });
   } else if (type == "Replace") {
     return add_replace(part);
@@ -98,7 +98,7 @@ Status Normalizer::add(const json& part, int depth) {
 Status Normalizer::add_replace(const json& part) {
   const std::string replacement = text_of(member(part, "content"));
   const json& pattern = member(part, "pattern");
-  if (replacement.size() > kMostReplacement) return unsupported_tokenizer("replaces by a long text");
+  if (replacement.size() > kMaxReplacement) return unsupported_tokenizer("replaces by a long text");
   if (const std::string searched = text_of(member(pattern, "String")); !searched.empty()) {
     steps_.emplace_back([=](NormalizedText& text) { normalizer_steps::replace(text, searched, replacement); });
     return {};

@@ -27,11 +27,11 @@ class Normalizer {
   /// Null makes a normalizer that does nothing.
   static Result<Normalizer> parse(const nlohmann::json& part);
 
-  /// `text` is UTF-8, before and after. Unsupported if it becomes more than kMostGrowth times as
+  /// `text` is UTF-8, before and after. Unsupported if it becomes more than kMaxGrowth times as
   /// long.
   Status apply(NormalizedText& text) const;
   bool empty() const { return steps_.empty(); }
-  static constexpr size_t kMostGrowth = 16;
+  static constexpr size_t kMaxGrowth = 16;
 
  private:
   using Step = std::function<void(NormalizedText&)>;

@@ -28,8 +28,8 @@ class WordMatch {
     return spaces();
   }
 
-  // `most_digits` is the limit of the alternative \p{N}{1,most_digits}.
-  size_t cl100k(size_t most_digits) const {
+  // `max_digits` is the limit of the alternative \p{N}{1,max_digits}.
+  size_t cl100k(size_t max_digits) const {
     // (?i:'s|'t|'re|'ve|'m|'ll|'d)
     if (const size_t length = contraction(true)) return at_ + length;
     const Utf8Char first = char_at(text_, at_);
@@ -41,8 +41,8 @@ class WordMatch {
     if (first_class != CharClass::kNumber && !line_end && second < text_.size() &&
         class_at(second) == CharClass::kLetter)
       return run(second, CharClass::kLetter);
-    // \p{N}{1,most_digits}
-    if (first_class == CharClass::kNumber) return numbers(most_digits);
+    // \p{N}{1,max_digits}
+    if (first_class == CharClass::kNumber) return numbers(max_digits);
     // ` ?[^\s\p{L}\p{N}]+[\r\n]*`
     const size_t after_blank = first.code == ' ' ? second : at_;
     if (after_blank < text_.size() && class_at(after_blank) == CharClass::kOther)

@@ -31,7 +31,7 @@ Result<std::unique_ptr<PieceModel>> WordPieceModel::read(const nlohmann::json& m
   const auto& most = member(model, "max_input_chars_per_word");
   if (!most.is_null()) {
     FOREBAY_ASSIGN(const int32_t chars, id_of(most));
-    made->most_chars_ = static_cast<size_t>(chars);
+    made->max_chars_ = static_cast<size_t>(chars);
   }
   return std::unique_ptr<PieceModel>(std::move(made));
 }
@@ -39,7 +39,7 @@ Result<std::unique_ptr<PieceModel>> WordPieceModel::read(const nlohmann::json& m
 void WordPieceModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
   const auto chars = std::ranges::count_if(word, [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; });
   const size_t begin = ids.size();
-  bool known = static_cast<size_t>(chars) <= most_chars_;
+  bool known = static_cast<size_t>(chars) <= max_chars_;
   for (size_t at = 0; known && at < word.size();) {
     uint32_t node = at == 0 ? ByteTrie::kRoot : continuations_;
     size_t end = at;

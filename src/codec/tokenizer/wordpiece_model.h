@@ -27,7 +27,7 @@ class WordPieceModel final : public PieceModel {
   ByteTrie pieces_;
   uint32_t continuations_ = ByteTrie::kRoot;  ///< root of the pieces that continue a word
   int32_t unknown_ = 0;
-  size_t most_chars_ = 100;
+  size_t max_chars_ = 100;
 };
 
 }  // namespace forebay

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"imitate_bandwidth_bytes_per_s", "imitate_error_rate",
                                                     "imitate_jitter_ms", "imitate_latency_ms", "imitate_seed"};
 
-constexpr double kMostSeed = 0x1p53;  // up to here a double represents every integer
+constexpr double kMaxSeed = 0x1p53;  // up to here a double represents every integer
 
 Result<double> number_option(const StorageOptions& options, const std::string& name) {
   auto found = options.find(name);
@@ -44,7 +44,7 @@ Result<std::shared_ptr<Store>> imitate_link(std::shared_ptr<Store> store, const 
   FOREBAY_ASSIGN(slow.bandwidth_bytes_per_s, number_option(options, "imitate_bandwidth_bytes_per_s"));
   FOREBAY_ASSIGN(slow.error_rate, number_option(options, "imitate_error_rate"));
   FOREBAY_ASSIGN(const double seed, number_option(options, "imitate_seed"));
-  if (seed > kMostSeed)
+  if (seed > kMaxSeed)
     return invalid_argument(
         fmt::format("storage option imitate_seed={} is more than 2^53", options.at("imitate_seed")));
   slow.seed = static_cast<uint64_t>(seed);

@@ -132,7 +132,7 @@ void IndexFiles::remove_oldest() const {
   if (folder_.empty()) return;
   // Killed processes leave unfinished files.
   const std::string ending = fmt::format(".{}", kind_.name);
-  remove_oldest_files(folder_, kind_.most_files,
+  remove_oldest_files(folder_, kind_.max_files,
                       [&](std::string_view name) { return name.ends_with(ending) || name.ends_with(kUnfinished); });
 }
 

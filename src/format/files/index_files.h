@@ -16,7 +16,7 @@ struct IndexKind {
   /// Written to each file's header; also the extension of the file names, such as "….lines".
   std::string_view name;
   uint64_t most_bytes;  ///< larger files are neither written nor read
-  size_t most_files;    ///< limit per folder; the least recently used files are removed
+  size_t max_files;     ///< limit per folder; the least recently used files are removed
 };
 
 /// The result of loading an index file.
@@ -55,7 +55,7 @@ class IndexFiles {
   LoadedIndex load(std::string_view identity) const;
   /// Writes the file, and creates the folder if there is none.
   bool save(std::string_view identity, std::string_view payload) const;
-  /// Removes the least recently used files beyond IndexKind::most_files. Files with other
+  /// Removes the least recently used files beyond IndexKind::max_files. Files with other
   /// extensions stay.
   void remove_oldest() const;
 

@@ -16,7 +16,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAsked = 64;  // limit of folders that are looked into; each costs a request
+constexpr size_t kMaxAsked = 64;  // limit of folders that are looked into; each costs a request
 
 std::string_view name_of(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
@@ -107,7 +107,7 @@ std::vector<std::string> folders_above(const std::string& key) {
   std::vector<std::string> folders;
   for (std::string folder = parent_of(key);; folder = parent_of(folder)) {
     folders.push_back(folder);
-    if (folder.empty() || folder == "/" || folders.size() == kMostAsked) return folders;
+    if (folder.empty() || folder == "/" || folders.size() == kMaxAsked) return folders;
   }
 }
 
@@ -116,7 +116,7 @@ std::vector<std::string> folders_above(const std::string& key) {
 void LakeFolders::add_folders(const std::string& folder, std::span<const std::string> below) {
   for (const std::string& each : below) {
     if (name_of(each) == "_delta_log") delta_.insert(folder);
-    if (name_of(each) == "metadata" && maybe_iceberg_.size() < kMostAsked) maybe_iceberg_.insert(folder);
+    if (name_of(each) == "metadata" && maybe_iceberg_.size() < kMaxAsked) maybe_iceberg_.insert(folder);
   }
 }
 

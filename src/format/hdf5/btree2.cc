@@ -7,7 +7,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint32_t kMostNodeBytes = 64 << 20;
+constexpr uint32_t kMaxNodeBytes = 64 << 20;
 constexpr uint16_t kMostDepth = 32;
 // HDF5 File Format Specification 3.0, III.A.2.
 constexpr uint64_t kNodeOverhead = 10;  // signature, version, type, checksum
@@ -34,7 +34,7 @@ class TreeWalk {
     const uint16_t records = in.u16();
     left_ = in.length();
     if (in.failed() || tree_.record_bytes == 0 || node_bytes_ < kNodeOverhead + tree_.record_bytes ||
-        node_bytes_ > kMostNodeBytes || depth > kMostDepth)
+        node_bytes_ > kMaxNodeBytes || depth > kMostDepth)
       return hdf5_damaged("the header of a B-tree");
     if (records == 0 || root == kHdf5NoAddress) return {};
     size_levels(depth);
@@ -43,14 +43,14 @@ class TreeWalk {
 
  private:
   struct Level {
-    uint64_t most = 0, most_below = 0;
+    uint64_t most = 0, max_below = 0;
     /// Size of the field for the number of all records below, stored in its parent.
     size_t total_bytes = 0;
   };
 
   void size_levels(uint16_t depth) {
     Level leaf;
-    leaf.most = leaf.most_below = (node_bytes_ - kNodeOverhead) / tree_.record_bytes;
+    leaf.most = leaf.max_below = (node_bytes_ - kNodeOverhead) / tree_.record_bytes;
     count_bytes_ = bytes_for(leaf.most);
     // The header has only depth and sizes. The size of the fields for record counts follows from
     // them.
@@ -62,9 +62,9 @@ class TreeWalk {
       level.most = node_bytes_ < kNodeOverhead + pointer
                        ? 0
                        : (node_bytes_ - kNodeOverhead - pointer) / (tree_.record_bytes + pointer);
-      const unsigned __int128 all = static_cast<unsigned __int128>(level.most + 1) * below.most_below + level.most;
-      level.most_below = all > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(all);
-      level.total_bytes = bytes_for(level.most_below);
+      const unsigned __int128 all = static_cast<unsigned __int128>(level.most + 1) * below.max_below + level.most;
+      level.max_below = all > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(all);
+      level.total_bytes = bytes_for(level.max_below);
       levels_.push_back(level);
     }
   }

@@ -12,9 +12,9 @@ namespace forebay {
 namespace {
 
 constexpr int kDeepestChunkTree = 32;
-constexpr uint64_t kMostSlots = uint64_t{1} << 40;
+constexpr uint64_t kMaxSlots = uint64_t{1} << 40;
 // 40 bytes each; enough for more than a terabyte in chunks of usual size.
-constexpr uint64_t kMostChunks = 32'000'000;
+constexpr uint64_t kMaxChunks = 32'000'000;
 
 /// Collects the chunks of one data set from any kind of index. The five newer kinds are in appendix
 /// C of the HDF5 File Format Specification 3.0; the oldest is in III.A.1.
@@ -29,7 +29,7 @@ class ChunkReader {
     uint64_t all = 1;
     // At most the number of elements, which fits.
     for (size_t axis = 0; axis < axes_; ++axis) all *= data_.grid(axis);
-    most_chunks_ = std::min({all, kMostChunks, file_.size()});
+    max_chunks_ = std::min({all, kMaxChunks, file_.size()});
     FOREBAY_RETURN_IF_ERROR(read());
     std::ranges::sort(data_.chunks, {}, &Hdf5Chunk::number);
     const auto twice = std::ranges::adjacent_find(data_.chunks, {}, &Hdf5Chunk::number);
@@ -79,11 +79,11 @@ class ChunkReader {
     }
     if (!filtered_ && stored != whole_bytes_)
       return hdf5_damaged("a chunk without filters has another size than its shape");
-    if (data_.chunks.size() == kMostChunks)
+    if (data_.chunks.size() == kMaxChunks)
       return unsupported("a data set of more than 32 million chunks; write it with larger ones");
     // Each chunk takes a byte of the file and its own place in the grid, so a small file cannot
     // cause a large index.
-    if (data_.chunks.size() >= most_chunks_)
+    if (data_.chunks.size() >= max_chunks_)
       return hdf5_damaged("there are more chunks than the data set has places for");
     data_.chunks.push_back({number, address, stored, skipped});
     return {};
@@ -133,7 +133,7 @@ class ChunkReader {
   }
 
   // Arrays are indexed by the chunks that are possible at the maximum size of the data set.
-  uint64_t most_along(size_t axis) const {
+  uint64_t max_along(size_t axis) const {
     const uint64_t most = data_.space.most[axis];
     return most == kHdf5Unlimited ? kHdf5Unlimited : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
   }
@@ -153,7 +153,7 @@ class ChunkReader {
     const std::vector<size_t> order = axes_in_order();
     std::vector<uint64_t> cell(axes_);
     for (size_t i = axes_; i-- > 0;) {
-      const uint64_t most = i == 0 ? kHdf5Unlimited : std::max<uint64_t>(1, most_along(order[i]));
+      const uint64_t most = i == 0 ? kHdf5Unlimited : std::max<uint64_t>(1, max_along(order[i]));
       cell[order[i]] = slot % most;
       slot /= most;
     }
@@ -165,15 +165,15 @@ class ChunkReader {
     const std::vector<size_t> order = axes_in_order();
     unsigned __int128 last = 0;
     for (size_t i = 0; i < axes_; ++i) {
-      last = last * std::max<uint64_t>(1, most_along(order[i])) + (data_.grid(order[i]) - 1);
-      if (last > kMostSlots) return kMostSlots;
+      last = last * std::max<uint64_t>(1, max_along(order[i])) + (data_.grid(order[i]) - 1);
+      if (last > kMaxSlots) return kMaxSlots;
     }
     return static_cast<uint64_t>(last) + 1;
   }
 
   Status implicit() {
     const uint64_t count = slots();
-    if (count > kMostChunks || !file_.holds(index_.address, count * whole_bytes_)) {
+    if (count > kMaxChunks || !file_.holds(index_.address, count * whole_bytes_)) {
       return corrupt("its chunks do not fit into the file; it was cut off or damaged");
     }
     for (uint64_t slot = 0; slot < count; ++slot)
@@ -235,7 +235,7 @@ class ChunkReader {
     in.skip(2);
     const uint8_t element_bytes = in.u8(), page_bits = in.u8();
     const uint64_t count = in.length(), block = in.address();
-    if (in.failed() || !element_fits(element_bytes) || page_bits > 32 || count > kMostSlots)
+    if (in.failed() || !element_fits(element_bytes) || page_bits > 32 || count > kMaxSlots)
       return hdf5_damaged("the index of a data set's chunks");
     if (block == kHdf5NoAddress) return {};
     const uint64_t page = uint64_t{1} << page_bits, prefix = 6 + uint64_t{sizes.address};
@@ -264,17 +264,17 @@ class ChunkReader {
   const size_t axes_;
   const bool filtered_;
   const uint64_t whole_bytes_;
-  uint64_t most_chunks_ = 0;
+  uint64_t max_chunks_ = 0;
 };
 
 /// Super block r has 2^(r/2) data blocks of 2^((r+1)/2) times the minimum number of elements. The
 /// index block itself holds the first elements, and the addresses of the first super blocks' data
 /// blocks.
 struct ExtensibleArray {
-  uint8_t element_bytes = 0, most_bits = 0, in_index = 0, least = 0, least_pointers = 0, page_bits = 0;
+  uint8_t element_bytes = 0, max_bits = 0, in_index = 0, least = 0, least_pointers = 0, page_bits = 0;
   uint64_t prefix_bytes = 0, offset_bytes = 0;
 
-  uint32_t supers() const { return 1u + most_bits - static_cast<uint32_t>(std::countr_zero(least)); }
+  uint32_t supers() const { return 1u + max_bits - static_cast<uint32_t>(std::countr_zero(least)); }
   uint32_t supers_in_index() const { return 2u * static_cast<uint32_t>(std::countr_zero(least_pointers)); }
   static uint64_t blocks(uint32_t row) { return uint64_t{1} << (row / 2); }
   uint64_t block_elements(uint32_t row) const { return (uint64_t{1} << ((row + 1) / 2)) * least; }
@@ -290,7 +290,7 @@ Status ChunkReader::extensible_array() {
   in.skip(2);
   ExtensibleArray array;
   array.element_bytes = in.u8();
-  array.most_bits = in.u8();
+  array.max_bits = in.u8();
   array.in_index = in.u8();
   array.least = in.u8();
   array.least_pointers = in.u8();
@@ -299,8 +299,8 @@ Status ChunkReader::extensible_array() {
   in.skip(6 * uint64_t{sizes.length});
   const uint64_t block = in.address();
   array.prefix_bytes = 6 + uint64_t{sizes.address};
-  array.offset_bytes = (uint64_t{array.most_bits} + 7) / 8;
-  if (in.failed() || !element_fits(array.element_bytes) || array.most_bits > 64 || !std::has_single_bit(array.least) ||
+  array.offset_bytes = (uint64_t{array.max_bits} + 7) / 8;
+  if (in.failed() || !element_fits(array.element_bytes) || array.max_bits > 64 || !std::has_single_bit(array.least) ||
       !std::has_single_bit(array.least_pointers) || array.least_pointers < 2 || array.page_bits > 32 ||
       array.supers() < array.supers_in_index() || array.supers() > 100)
     return hdf5_damaged("the index of a data set's chunks");
@@ -339,7 +339,7 @@ Status ChunkReader::super_block(const ExtensibleArray& array, uint64_t address, 
   const uint64_t each = array.block_elements(row), count = ExtensibleArray::blocks(row), most = slots();
   const uint64_t bits = each > array.page() ? (each / array.page() + 7) / 8 : 0;
   const uint64_t begin = array.prefix_bytes + array.offset_bytes, size = file_.sizes().address;
-  if (count > kMostChunks) return hdf5_damaged("the index of a data set's chunks");
+  if (count > kMaxChunks) return hdf5_damaged("the index of a data set's chunks");
   FOREBAY_ASSIGN(const Buffer block,
                  file_.read_checked(address, begin + count * (bits + size) + 4, "an index of chunks"));
   Hdf5Cursor in = file_.cursor(block);

@@ -14,9 +14,9 @@ namespace forebay {
 namespace {
 
 // The limits of the HDF5 library, H5S_MAX_RANK and H5Z_MAX_NFILTERS, are 32 too.
-constexpr uint8_t kMostHdf5Axes = 32;
-constexpr uint64_t kMostElements = uint64_t{1} << 56, kMostChunkBytes = UINT32_MAX;
-constexpr size_t kMostFilters = 32;
+constexpr uint8_t kMaxHdf5Axes = 32;
+constexpr uint64_t kMaxElements = uint64_t{1} << 56, kMaxChunkBytes = UINT32_MAX;
+constexpr size_t kMaxFilters = 32;
 constexpr uint8_t kAttributeTree = 8;
 
 Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
@@ -37,7 +37,7 @@ Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
     if (version == 1 && values % 2 != 0) in.skip(4);
     filters.push_back(std::move(filter));
   }
-  if (in.failed() || version < 1 || version > 2 || filters.size() > kMostFilters)
+  if (in.failed() || version < 1 || version > 2 || filters.size() > kMaxFilters)
     return hdf5_damaged("the list of a data set's filters");
   return filters;
 }
@@ -163,7 +163,7 @@ class LayoutReader {
     uint64_t bytes = data_.type.bytes;
     for (const uint64_t dim : data_.chunk) {
       // Cannot overflow before the comparison, because both factors have 32 bits.
-      if (dim == 0 || dim > kMostChunkBytes || (bytes *= dim) > kMostChunkBytes)
+      if (dim == 0 || dim > kMaxChunkBytes || (bytes *= dim) > kMaxChunkBytes)
         return hdf5_damaged("the shape of a data set's chunks makes no sense");
     }
     return {};
@@ -183,7 +183,7 @@ Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataS
   FOREBAY_ASSIGN(data.type, parse_hdf5_type(type_in));
   FOREBAY_ASSIGN(data.space, parse_hdf5_space(space_in));
   const uint64_t elements = data.space.elements();
-  if (elements > kMostElements || (elements > 0 && data.type.bytes > kMostElements / elements))
+  if (elements > kMaxElements || (elements > 0 && data.type.bytes > kMaxElements / elements))
     return hdf5_damaged("a data set says a shape that no file could hold");
   // The newer message comes first. If both exist, they agree.
   for (const Hdf5MessageType part : {Hdf5MessageType::kFill, Hdf5MessageType::kOldFill}) {
@@ -287,7 +287,7 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
   Hdf5Space space;
   if (version == 1) in.skip(5);
   if (version == 2) space.empty = in.u8() == 2;
-  if (in.failed() || version < 1 || version > 2 || axes > kMostHdf5Axes) return hdf5_damaged("the shape of a data set");
+  if (in.failed() || version < 1 || version > 2 || axes > kMaxHdf5Axes) return hdf5_damaged("the shape of a data set");
   for (uint8_t i = 0; i < axes; ++i) space.dims.push_back(in.length());
   space.most = space.dims;
   if ((flags & 1) != 0) {

@@ -15,8 +15,8 @@ constexpr uint64_t kLocalBlock = 64 << 10, kRemoteBlock = 1 << 20;
 constexpr size_t kBlocksKept = 64;
 // An index of ten million chunks takes half a gigabyte. A file that requires more metadata is
 // circular.
-constexpr uint64_t kMostMetadata = uint64_t{2} << 30, kLeastLimit = uint64_t{64} << 20, kReadAgain = 64;
-constexpr uint64_t kMostReads = 20'000'000;
+constexpr uint64_t kMaxMetadata = uint64_t{2} << 30, kLeastLimit = uint64_t{64} << 20, kReadAgain = 64;
+constexpr uint64_t kMaxReads = 20'000'000;
 constexpr uint64_t kSuperblockBytes = 96;
 constexpr std::string_view kHdf5Magic = "\x89HDF\r\n\x1a\n";
 
@@ -95,8 +95,8 @@ Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
   read_ += length;
   // The limit grows with the size of the file, so a small hostile one ends soon, and a large one
   // may be read 64 times.
-  const uint64_t limit = std::min(kMostMetadata, kLeastLimit + std::min(size(), kMostMetadata) * kReadAgain);
-  if (read_ > limit || ++reads_ > kMostReads)
+  const uint64_t limit = std::min(kMaxMetadata, kLeastLimit + std::min(size(), kMaxMetadata) * kReadAgain);
+  if (read_ > limit || ++reads_ > kMaxReads)
     return hdf5_damaged("they lead in circles, or are many times as long as the file");
   return bytes_->read(base_ + address, length);
 }

@@ -12,7 +12,7 @@ namespace forebay {
 namespace {
 
 // RFC 1951: a match of 258 bytes takes at least two bits. LZF makes 264 bytes of at most three.
-constexpr uint64_t kMostDeflateRatio = 1032, kMostLzfRatio = 264;
+constexpr uint64_t kMaxDeflateRatio = 1032, kMaxLzfRatio = 264;
 constexpr uint64_t kChecksumBytes = 4;
 
 std::string way_out(const Hdf5Filter& filter) {
@@ -80,11 +80,11 @@ Status check_hdf5_filters(std::span<const Hdf5Filter> filters) {
   return {};
 }
 
-uint64_t most_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes) {
+uint64_t max_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes) {
   uint64_t most = stored_bytes;
   for (const Hdf5Filter& filter : filters) {
-    const uint64_t ratio = filter.id == Hdf5Filter::kDeflate ? kMostDeflateRatio
-                           : filter.id == Hdf5Filter::kLzf   ? kMostLzfRatio
+    const uint64_t ratio = filter.id == Hdf5Filter::kDeflate ? kMaxDeflateRatio
+                           : filter.id == Hdf5Filter::kLzf   ? kMaxLzfRatio
                                                              : 1;
     most = most > UINT64_MAX / ratio ? UINT64_MAX : most * ratio;
   }
@@ -100,7 +100,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
                                                      std::span<const uint8_t> stored, uint64_t bytes,
                                                      WorkMemory& memory) {
   // Checked before memory is allocated for a size that only the file states.
-  if (most_from_hdf5_filters(filters, stored.size()) < bytes) {
+  if (max_from_hdf5_filters(filters, stored.size()) < bytes) {
     return corrupt(fmt::format("a chunk of {} stored bytes cannot hold {}; the file is damaged", stored.size(), bytes));
   }
   // Two buffers, between which the bytes alternate from filter to filter.

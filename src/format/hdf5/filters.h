@@ -25,7 +25,7 @@ struct Hdf5Filter {
 Status check_hdf5_filters(std::span<const Hdf5Filter> filters);
 
 /// Upper bound of the size of a chunk before filtering, given its stored size.
-uint64_t most_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes);
+uint64_t max_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes);
 
 /// Undoes the filters of chunks. Its buffers are reused from chunk to chunk. One thread.
 class Hdf5Filtering {

@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kSpanBytes = 2 << 20;
 // If overlapping windows are many times the size of their rows, it is better to decode chunks twice
 // than to enlarge row groups.
-constexpr uint64_t kMostSpanBytes = 32 << 20;
+constexpr uint64_t kMaxSpanBytes = 32 << 20;
 // Limit of the rows of a group of windows that are decoded again for the next group.
 constexpr uint64_t kWindowsToShare = 8;
 
@@ -132,7 +132,7 @@ uint64_t Hdf5File::plan_group_samples() const {
   step = std::min(step, all);
   if (!windows_) return std::min(std::max<uint64_t>(1, kSpanBytes / bytes / step) * step, all);
   const auto stride = static_cast<uint64_t>(windows_->stride), window = static_cast<uint64_t>(windows_->rows);
-  const uint64_t most = std::max<uint64_t>(1, kMostSpanBytes / bytes);
+  const uint64_t most = std::max<uint64_t>(1, kMaxSpanBytes / bytes);
   const ByteCount wanted = std::max(ByteCount(kSpanBytes / bytes) * stride, ByteCount(kWindowsToShare) * window);
   const ByteCount rows = std::max<ByteCount>(1, wanted / step) * step;
   return std::max<uint64_t>(1, std::min(most, (rows / stride).value()));

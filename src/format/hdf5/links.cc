@@ -13,8 +13,8 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostLinks = 1'000'000, kMostNameBytes = 64 << 20;
-constexpr int kMostSoftLinks = 16, kDeepestGroupTree = 32;
+constexpr size_t kMaxLinks = 1'000'000, kMostNameBytes = 64 << 20;
+constexpr int kMaxSoftLinks = 16, kDeepestGroupTree = 32;
 constexpr size_t kMostSteps = 256;
 constexpr uint8_t kNameTree = 5;
 
@@ -42,7 +42,7 @@ class LinkReader {
  private:
   Status add(Hdf5Link link) {
     name_bytes_ += link.name.size() + link.target.size();
-    if (links_.size() == kMostLinks || name_bytes_ > kMostNameBytes)
+    if (links_.size() == kMaxLinks || name_bytes_ > kMostNameBytes)
       return unsupported("a group of more than a million members, or of names of 64 MiB");
     links_.push_back(std::move(link));
     return {};
@@ -221,7 +221,7 @@ Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
       return unsupported(fmt::format("'{}' is a link of a kind that only its writer knows", name));
     if (link->kind == Hdf5Link::Kind::kSoft) {
       std::vector<std::string> there = steps_of(link->target);
-      if (++soft_links > kMostSoftLinks || ahead.size() + there.size() > kMostSteps)
+      if (++soft_links > kMaxSoftLinks || ahead.size() + there.size() > kMostSteps)
         return invalid_argument(fmt::format("the links at '{}' lead in circles; name the data set itself", name));
       ahead.insert(ahead.end(), there.rbegin(), there.rend());
       // A relative target starts at the link's group, which `at` still is.

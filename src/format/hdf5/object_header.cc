@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostMessages = 200'000, kMostBlocks = 10'000;
+constexpr size_t kMaxMessages = 200'000, kMaxBlocks = 10'000;
 constexpr uint8_t kShared = 0x02;
 constexpr uint64_t kOldPrefixBytes = 16;
 
@@ -26,7 +26,7 @@ class HeaderReader {
     FOREBAY_RETURN_IF_ERROR(std::equal(begin.data(), begin.data() + 4, "OHDR") ? begin_new(address)
                                                                                : begin_old(address));
     for (size_t i = 0; i < blocks_.size(); ++i) {
-      if (i == kMostBlocks) return hdf5_damaged("the header of an object leads in circles");
+      if (i == kMaxBlocks) return hdf5_damaged("the header of an object leads in circles");
       FOREBAY_RETURN_IF_ERROR(is_new_ ? new_block(blocks_[i]) : old_block(blocks_[i]));
     }
     return std::move(header_);
@@ -94,7 +94,7 @@ class HeaderReader {
     const size_t at = in.at();
     in.skip(size);
     if (in.failed()) return hdf5_damaged("a message is longer than the header it stands in");
-    if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
+    if (header_.messages.size() == kMaxMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
     if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return add_continuation(bytes);
     // A nil message, which is the space that a deleted one left (IV.A.2.a).

@@ -75,9 +75,9 @@ class ChunkBox {
       copy_axis(axis + 1, from + i * from_step_[axis] * item_bytes, item_bytes, to + i * to_step_[axis] * item_bytes);
   }
 
-  static constexpr size_t kMostAxes = 32;
+  static constexpr size_t kMaxAxes = 32;
   size_t axes_;
-  uint64_t begin_[kMostAxes], extent_[kMostAxes], from_step_[kMostAxes], to_step_[kMostAxes];
+  uint64_t begin_[kMaxAxes], extent_[kMaxAxes], from_step_[kMaxAxes], to_step_[kMaxAxes];
   uint64_t skipped_ = 0, to_ = 0;
 };
 

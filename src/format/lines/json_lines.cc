@@ -9,7 +9,7 @@ namespace forebay {
 namespace {
 
 constexpr uint64_t kGrowth = 4;  // "[1,1,…]": two bytes per number here, eight in a column
-constexpr size_t kMostTypedBytes = 1 << 20;
+constexpr size_t kMaxTypedBytes = 1 << 20;
 
 struct JsonShape {
   std::vector<JsonField> fields;
@@ -121,7 +121,7 @@ Result<std::vector<JsonField>> find_json_fields(const LineTable& table, NanPolic
   Status failed;
   for_each_row(first.slice, bytes.span(), file.form, table.rows, [&](const RowLine& line) {
     // A whole tree is built for each line, so long lines are left out.
-    if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMostTypedBytes) return;
+    if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMaxTypedBytes) return;
     std::optional<std::string> kept;
     if (Status added = finder.add(parsable(line.bytes, nan, kept)); !added.ok() && failed.ok())
       failed = corrupt(fmt::format("{} {}: {}", file.form.values ? "record" : "line", line.line, added.message()));

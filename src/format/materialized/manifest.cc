@@ -17,7 +17,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kManifestFormat = 1;
-constexpr int64_t kMostStoredRows = int64_t{1} << 50;
+constexpr int64_t kMaxStoredRows = int64_t{1} << 50;
 constexpr std::array<std::string_view, 6> kKinds = {"tensor",         "bytes",         "text",
                                                     "lists of bytes", "lists of text", "any"};
 
@@ -98,7 +98,7 @@ StoredShard shard_from(const OrderedJson& json) {
   shard.checksum = hash_from(json.at("xxh3"));
   shard.index_bytes = json.value("index_bytes", uint64_t{0});
   if (shard.index_bytes > 0) shard.index_checksum = hash_from(json.at("index_xxh3"));
-  if (shard.rows < 0 || shard.rows > kMostStoredRows) throw std::invalid_argument("a number of rows out of range");
+  if (shard.rows < 0 || shard.rows > kMaxStoredRows) throw std::invalid_argument("a number of rows out of range");
   return shard;
 }
 
@@ -139,7 +139,7 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   for (const OrderedJson& shard : json.at("shards")) {
     manifest.shards.push_back(shard_from(shard));
     rows += manifest.shards.back().rows;
-    if (rows > kMostStoredRows) throw std::invalid_argument("a number of rows out of range");
+    if (rows > kMaxStoredRows) throw std::invalid_argument("a number of rows out of range");
   }
   if (rows != manifest.size && !manifest.shards.empty())
     throw std::invalid_argument("a number of samples that differs from that of its shards");

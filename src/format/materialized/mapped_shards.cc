@@ -21,7 +21,7 @@ size_t pages_at_hand(const MappedFile& file, size_t pages) {
 }  // namespace
 
 std::unique_ptr<const MappedShards> MappedShards::of(std::span<const Shard> shards) {
-  if (shards.empty() || shards.size() > kMostShards) return nullptr;
+  if (shards.empty() || shards.size() > kMaxShards) return nullptr;
   auto mapped = std::make_unique<MappedShards>();
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   size_t pages = 0, at_hand = 0;

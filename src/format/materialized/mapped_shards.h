@@ -20,7 +20,7 @@ class MappedShards {
     uint64_t bytes;
   };
   /// More mappings would use too many of the process's file descriptors.
-  static constexpr size_t kMostShards = 256;
+  static constexpr size_t kMaxShards = 256;
   /// Fraction of pages that must be in the page cache. A thread that touches another page waits for
   /// the device, and requests only that one page meanwhile.
   static constexpr double kAtHand = 0.95;

@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kMostMaterializedBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxMaterializedBytes = uint64_t{1} << 30;
 constexpr double kIndexGrows = 1.5;  // size in memory relative to its file
 
 std::string below(const std::string& folder, std::string_view name) {
@@ -103,7 +103,7 @@ Result<std::shared_ptr<const Source>> open_chunks(const StoreAndPath& folder, Ma
 Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop_token stop) {
   const std::string key = below(folder.path, kManifestName);
   ReadRequest request{.key = key, .range = {}, .expected_size = {}};
-  request.set_aside_bytes = kMostMaterializedBytes;
+  request.set_aside_bytes = kMaxMaterializedBytes;
   const Result<Buffer> text = read_wait(*folder.store, request, stop);
   if (text.status().code() == Code::kNotFound)
     return not_found(

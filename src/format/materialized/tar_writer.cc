@@ -12,8 +12,8 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kTarBlock = 512, kMostInName = 100;
-constexpr uint64_t kMostInMember = (uint64_t{1} << 33) - 1;  // limit of eleven octal digits
+constexpr size_t kTarBlock = 512, kMaxInName = 100;
+constexpr uint64_t kMaxInMember = (uint64_t{1} << 33) - 1;  // limit of eleven octal digits
 
 /// The header layout of POSIX.
 struct TarHeader {
@@ -50,7 +50,7 @@ std::span<const uint8_t> bytes_of_text(std::string_view text) {
 
 void TarWriter::add_header(std::string_view name, uint64_t size, char type) {
   TarHeader header{};
-  std::memcpy(header.name, name.data(), std::min(name.size(), kMostInName));
+  std::memcpy(header.name, name.data(), std::min(name.size(), kMaxInName));
   put_octal(header.mode, 0644);
   put_octal(header.uid, 0);
   put_octal(header.gid, 0);
@@ -78,9 +78,9 @@ void TarWriter::add_padded(std::span<const uint8_t> bytes) {
 
 Result<ByteRange> TarWriter::add(std::string_view name, std::span<const uint8_t> bytes) {
   if (!stays_in_folder(name)) return invalid_argument(fmt::format("'{}' is no name for a file in a tar archive", name));
-  if (bytes.size() > kMostInMember)
+  if (bytes.size() > kMaxInMember)
     return invalid_argument(fmt::format("'{}' has more than 8 GiB, which a tar archive cannot hold", name));
-  if (name.size() > kMostInName) {
+  if (name.size() > kMaxInName) {
     const std::string record = pax_record(name);
     add_header("PaxHeader", record.size(), 'x');
     add_padded(bytes_of_text(record));

@@ -17,7 +17,7 @@ namespace forebay {
 namespace {
 
 constexpr uint64_t kPassBytes = uint64_t{256} << 20;
-constexpr uint64_t kMostGroupBytes = uint64_t{4} << 30;
+constexpr uint64_t kMaxGroupBytes = uint64_t{4} << 30;
 constexpr int64_t kMostRows = int64_t{1} << 36;  // 8 GiB of bits
 
 Matches both(Matches a, Matches b) { return std::min(a, b); }
@@ -220,7 +220,7 @@ class FilterJob final : public ReadingJob {
     if (input.buffers.size() != reads_.size()) return NextReads{reads_, {}};
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < reads_.size(); ++i) pieces.push_back({reads_[i].range->offset, std::move(input.buffers[i])});
-    WorkMemory memory(kMostGroupBytes);
+    WorkMemory memory(kMaxGroupBytes);
     const Result<Columns> columns = pass_.file_of(chunk_).decode(data_.chunks[chunk_].group, fields_, pieces, memory);
     if (!columns.ok()) return failed_read(columns.status());
     if (columns->rows != data_.rows(chunk_) || columns->values.size() != fields_.size())
@@ -283,7 +283,7 @@ Result<FilteredRows> filter_rows(const TableData& data, std::span<const std::sha
     if (matches != Matches::kSome) continue;
     const ChunkCost cost = pass.cost(chunk);
     const auto rows = static_cast<uint64_t>(data.rows(chunk));
-    if (cost.decoded_bytes > kMostGroupBytes || rows > kMostGroupBytes / 2) {
+    if (cost.decoded_bytes > kMaxGroupBytes || rows > kMaxGroupBytes / 2) {
       return out_of_budget(fmt::format("filter: the columns that it looks at have {} bytes here; write smaller {}s",
                                        cost.decoded_bytes, data.group_word),
                            cost.decoded_bytes)

@@ -61,9 +61,9 @@ std::optional<int64_t> take_date(Scanner& text) {
 }
 
 /// "HH:MM" in minutes.
-std::optional<int64_t> take_minutes(Scanner& text, int most_hours) {
+std::optional<int64_t> take_minutes(Scanner& text, int max_hours) {
   const auto hours = text.number(2);
-  if (!hours || *hours > most_hours || !text.take(':')) return std::nullopt;
+  if (!hours || *hours > max_hours || !text.take(':')) return std::nullopt;
   const auto minutes = text.number(2);
   if (!minutes || *minutes > 59) return std::nullopt;
   return *hours * 60 + *minutes;

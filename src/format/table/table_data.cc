@@ -9,9 +9,9 @@ namespace forebay {
 namespace {
 
 // Their sum cannot overflow before it is checked.
-constexpr int64_t kMostRowsOfAPart = int64_t{1} << 56;
+constexpr int64_t kMaxRowsOfAPart = int64_t{1} << 56;
 // Their places and first ids take a gigabyte.
-constexpr int64_t kMostGroups = int64_t{1} << 26;
+constexpr int64_t kMaxGroups = int64_t{1} << 26;
 
 std::string value_text(const NullPolicy::Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
@@ -41,7 +41,7 @@ Status TableData::find_chunks() {
     part_begins.push_back(begins.back());
     const TableFile& file = *parts[part].file;
     const int64_t groups = file.groups();
-    if (groups < 0 || groups > kMostGroups || static_cast<int64_t>(chunks.size()) + groups > kMostGroups) {
+    if (groups < 0 || groups > kMaxGroups || static_cast<int64_t>(chunks.size()) + groups > kMaxGroups) {
       return out_of_budget(
                  fmt::format("{} {}s are more than there is memory for; write larger ones", groups, group_word),
                  static_cast<uint64_t>(std::max<int64_t>(groups, 0)) * sizeof(TableChunk))
@@ -49,7 +49,7 @@ Status TableData::find_chunks() {
     }
     for (int64_t group = 0; group < groups; ++group) {
       const int64_t count = file.rows(group);
-      if (count < 0 || count > kMostRowsOfAPart || begins.back() > kMostRowsOfAPart) {
+      if (count < 0 || count > kMaxRowsOfAPart || begins.back() > kMaxRowsOfAPart) {
         return corrupt(fmt::format("{} {} claims {} rows; restore the file, or leave it out", group_word, group, count))
             .with_key(part_name(part));
       }

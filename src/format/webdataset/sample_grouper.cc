@@ -12,13 +12,13 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostSkippedNameBytes = 200;  // limit of a name in a message
+constexpr size_t kMaxSkippedNameBytes = 200;  // limit of a name in a message
 
 }  // namespace
 
 void SampleGrouper::skip(TarIndex::SkippedKind why, const std::string& name) {
   TarIndex::Skipped& out = index_.skipped[why];
-  if (out.count++ == 0) out.first = name.substr(0, kMostSkippedNameBytes);
+  if (out.count++ == 0) out.first = name.substr(0, kMaxSkippedNameBytes);
 }
 
 void SampleGrouper::begin_sample(std::string_view base) {
@@ -43,10 +43,10 @@ Status SampleGrouper::add(const TarMember& member) {
   if (index_.samples.empty() || (*name)->base != base_) begin_sample((*name)->base);
   const auto [known, is_new] = extensions_.emplace((*name)->extension, static_cast<uint32_t>(index_.extensions.size()));
   if (is_new) index_.extensions.push_back((*name)->extension);
-  if (index_.extensions.size() > TarIndex::kMostExtensions) {
+  if (index_.extensions.size() > TarIndex::kMaxExtensions) {
     return unsupported(fmt::format(
         "more than {} different extensions, the last of which is '{}' of '{}': {}; write the tar with other names",
-        TarIndex::kMostExtensions, (*name)->extension, member.name,
+        TarIndex::kMaxExtensions, (*name)->extension, member.name,
         split_ == NameSplit::kFirstDot ? "a name ends at its first dot, and all behind it is the extension; with "
                                          "split=\"last\" it ends at the last one"
                                        : "all behind the last dot of a name is the extension"));

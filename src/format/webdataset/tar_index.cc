@@ -134,7 +134,7 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
     one.first = in.text();
   }
   if (!read_links(in, tar_bytes, index)) return std::nullopt;
-  for (uint64_t count = in.next(TarIndex::kMostExtensions); count > 0 && in.good(); --count)
+  for (uint64_t count = in.next(TarIndex::kMaxExtensions); count > 0 && in.good(); --count)
     index.extensions.emplace_back(in.text());
   // In the serialized index each sample takes at least five bytes and each file two.
   const uint64_t samples = in.next(in.left() / 5);

@@ -17,7 +17,7 @@ namespace forebay {
 /// from the tar headers alone, and is the same whether it was read or loaded. It is dropped once
 /// the shard has been divided into chunks.
 struct TarIndex {
-  static constexpr size_t kMostExtensions = 256, kMostFiles = UINT32_MAX;
+  static constexpr size_t kMaxExtensions = 256, kMostFiles = UINT32_MAX;
 
   struct File {
     uint32_t extension = 0;  ///< index into `extensions`

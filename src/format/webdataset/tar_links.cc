@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-constexpr int kMostLinkSteps = 40;  // chain of links, as Linux allows
+constexpr int kMaxLinkSteps = 40;  // chain of links, as Linux allows
 
 }  // namespace
 
@@ -61,7 +61,7 @@ const TarLinks::Candidate* TarLinks::find(const Link& link) const {
 }
 
 std::optional<TarLinks::Target> TarLinks::target(size_t link) const {
-  for (int step = 0; step < kMostLinkSteps; ++step) {
+  for (int step = 0; step < kMaxLinkSteps; ++step) {
     const Candidate* const member = find(links_[link]);
     if (member == nullptr) return std::nullopt;
     if (!member->link) return member->file;

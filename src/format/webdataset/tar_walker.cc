@@ -10,7 +10,7 @@ namespace forebay {
 namespace {
 
 // The contents are paths. No tar program writes one of nearly this size.
-constexpr uint64_t kMostExtensionBytes = 1 << 20;
+constexpr uint64_t kMaxExtensionBytes = 1 << 20;
 
 std::string_view as_text(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -105,7 +105,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
 Result<bool> TarWalker::apply_extension(TarWindow window, const TarHeaderBlock& header) {
   const uint64_t data = at_ + kTarBlockBytes;
   // Checked before a window of that size is requested.
-  if (header.size > kMostExtensionBytes)
+  if (header.size > kMaxExtensionBytes)
     return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
   if (header.size > tar_bytes_ - data) return missing_end_error();
   const auto bytes = find_bytes(window, {data, header.size});

@@ -106,7 +106,7 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
 }
 
 Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& needs, const SizingInput& input,
-                                   int most_requests, RunnerOptions options) {
+                                   int max_requests, RunnerOptions options) {
   MemoryPlan& memory = options.memory;
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t batch = (needs.batch + needs.values).value();
@@ -114,7 +114,7 @@ Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& 
   const uint64_t working = threads * model.thread_bytes();
   // Requests in flight, and as many that completed before their turn.
   const uint64_t fetched =
-      2 * (static_cast<uint64_t>(most_requests) + threads + 1) * needs.mean_stored + 4 * needs.largest_stored;
+      2 * (static_cast<uint64_t>(max_requests) + threads + 1) * needs.mean_stored + 4 * needs.largest_stored;
   // One batch more than the window: a batch that the user releases is reused for a later one,
   // because fresh pages would cost more than filling them.
   const uint64_t wanted = static_cast<uint64_t>(options.window_batches + 1) * batch + working + fetched + kSlack;
@@ -153,7 +153,7 @@ RunShape shape_of(const ExecutionPlan& plan, RunShape shape, int threads) {
 }  // namespace
 
 Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
-  constexpr uint64_t kMostBatch = uint64_t{1} << 56;  // a window of such batches is still a number
+  constexpr uint64_t kMaxBatch = uint64_t{1} << 56;  // a window of such batches is still a number
   FOREBAY_RETURN_IF_ERROR(check_range("threads", input.threads, kMaxThreads));
   FOREBAY_RETURN_IF_ERROR(check_range("requests", input.requests, kMaxRequests));
   FOREBAY_RETURN_IF_ERROR(check_engine("threads", input.threads, input.engine.threads));
@@ -163,7 +163,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
       input.threads.value_or(input.engine.threads.value_or(std::max(1, usable_cores() / input.local_ranks)));
   const MemoryModel model(plan, shape_of(plan, input.run, options.threads));
   MemoryNeeds needs = model.expected();
-  if (needs.batch + needs.values > kMostBatch) {
+  if (needs.batch + needs.values > kMaxBatch) {
     return out_of_budget(
         fmt::format("one batch of {} samples takes more than 2^56 bytes; make the batch or what is in it "
                     "smaller",
@@ -183,8 +183,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.memory.enough = [model] { return model.most().sum().value(); };
   if (!input.memory) needs.index = 0;  // not part of the share
   if (plan.chunks) return size_chunks(model, needs, input, std::move(options));
-  const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
-  return size_samples(model, needs, input, most_requests, std::move(options));
+  const int max_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
+  return size_samples(model, needs, input, max_requests, std::move(options));
 }
 
 }  // namespace forebay

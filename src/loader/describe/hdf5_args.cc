@@ -12,7 +12,7 @@ namespace forebay {
 namespace {
 
 // Keeps products of rows and strides within 64 bits.
-constexpr int64_t kMostWindowRows = int64_t{1} << 40;
+constexpr int64_t kMaxWindowRows = int64_t{1} << 40;
 
 bool is_filled_text(const Json& value) { return value.is_string() && value != ""; }
 
@@ -26,7 +26,7 @@ void check_hdf5_fields(const Json& fields, Problems& problems) {
 }
 
 bool is_row_count(const Json& value) {
-  return value.is_number_integer() && value.get<int64_t>() >= 1 && value.get<int64_t>() <= kMostWindowRows;
+  return value.is_number_integer() && value.get<int64_t>() >= 1 && value.get<int64_t>() <= kMaxWindowRows;
 }
 
 Hdf5Request hdf5_request(const OpSpec& source) {

@@ -139,7 +139,7 @@ Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, 
   // was saved with other options is refused.
   rows.said = said.dump(-1, ' ', true, Json::error_handler_t::replace);
   // Half of the memory, as with caches; the other half is for batches.
-  if (options.memory) rows.most_group_bytes = *options.memory / 2;
+  if (options.memory) rows.max_group_bytes = *options.memory / 2;
   FOREBAY_ASSIGN(std::string url, one_pattern(source, "pattern"));
   return source_of_log({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options},
                        options.stop);

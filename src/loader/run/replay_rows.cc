@@ -95,7 +95,7 @@ Result<std::shared_ptr<const Columns>> ReplayRows::open(const Hash128&, Buffer) 
 
 RehearsalStats ReplayRows::stats() const {
   const Lock lock(mutex_);
-  return {hits_, made_again_, results_, bytes_, most_bytes_};
+  return {hits_, made_again_, results_, bytes_, max_bytes_};
 }
 
 uint64_t ReplayRows::reclaim(uint64_t bytes) {

@@ -31,7 +31,7 @@ Hash128 replay_key(const ReplaySample& sample);
 /// Owned by a ReplayRun, and shared with its plan and its steps. May be called from any thread.
 class ReplayRows final : public EntryCache, public ReplayResults, public ReclaimableMemory {
  public:
-  explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit ReplayRows(uint64_t most_bytes) : max_bytes_(most_bytes) {}
 
   void retain(std::span<const ReplaySample> entered) override;
   void release(std::span<const ReplaySample> left) override;
@@ -50,7 +50,7 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   /// Counts a replayed sample whose result was missing and has been computed again.
   void note_made_again() { ++made_again_; }
   RehearsalStats stats() const;
-  uint64_t most_bytes() const { return most_bytes_; }
+  uint64_t most_bytes() const { return max_bytes_; }
   uint64_t bytes() const override { return bytes_; }
   uint64_t reclaim(uint64_t bytes) override;
 
@@ -61,14 +61,14 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
     uint64_t bytes = 0;                          // of the result
   };
   using Entries = std::unordered_map<Hash128, Entry, HashOfHash>;
-  bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
+  bool has_room(uint64_t bytes) const { return bytes_ + bytes <= max_bytes_; }
   /// Sets the result of an entry that has none.
   void set_result(Entry& entry, std::shared_ptr<const Columns> result, uint64_t bytes) FOREBAY_REQUIRES(mutex_);
   /// Moves the result of an entry to `dropped`, which the caller destroys without the lock. Returns
   /// its bytes.
   uint64_t drop_result(Entry& entry, std::vector<std::shared_ptr<const Columns>>& dropped) FOREBAY_REQUIRES(mutex_);
 
-  const uint64_t most_bytes_;
+  const uint64_t max_bytes_;
   mutable Mutex mutex_;
   Entries entries_ FOREBAY_GUARDED_BY(mutex_);  // one for each sample of the replay buffer
   uint64_t hits_ FOREBAY_GUARDED_BY(mutex_) = 0;

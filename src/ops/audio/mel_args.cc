@@ -10,7 +10,7 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kLargestFft = 1 << 18;
-constexpr int64_t kMostMels = 4096;
+constexpr int64_t kMaxMels = 4096;
 
 class Spectra final : public RecordOp {
  public:
@@ -64,7 +64,7 @@ void check_band(const Args& args, int64_t rate, Problems& problems) {
 
 void check_mel_args(const Args& args, Problems& problems) {
   check_int_range(args, "n_fft", 2, kLargestFft, problems);
-  check_int_range(args, "n_mels", 1, kMostMels, problems);
+  check_int_range(args, "n_mels", 1, kMaxMels, problems);
   check_int_range(args, "win_length", 1, args.integer("n_fft"), problems);
   check_int_range(args, "hop_length", 1, kLargestFft, problems);
   check_word(args, "norm", {"slaney"}, problems);

@@ -103,14 +103,14 @@ int64_t known_rate(const Args& args, const Schema& schema) {
   return schema[*schema.find(args.names("field").front())].rate;
 }
 
-Status check_sound_value(const Value& value, const std::string& name, size_t most_axes) {
+Status check_sound_value(const Value& value, const std::string& name, size_t max_axes) {
   if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no sound", name));
   if (value.dtype() != DType::kFloat32) {
     return unsupported(fmt::format("the field '{}' is {}; sound is float32, put .cast(\"float32\") before", name,
                                    dtype_name(value.dtype())));
   }
   const Shape shape = value.shape();
-  if (shape.rank() >= 1 && shape.rank() <= most_axes) return {};
+  if (shape.rank() >= 1 && shape.rank() <= max_axes) return {};
   return unsupported(fmt::format("the field '{}' is no sound: its shape is {}", name, shape.to_string()));
 }
 

@@ -39,9 +39,9 @@ int64_t check_known_rate(const Args& args, std::span<const size_t> fields, const
 /// The same for arguments that have no problem.
 int64_t known_rate(const Args& args, const Schema& schema);
 
-/// Checks that an operator on sound can process the value: float32 with 1 to `most_axes` axes.
+/// Checks that an operator on sound can process the value: float32 with 1 to `max_axes` axes.
 /// Otherwise returns Unsupported with the field's name.
-Status check_sound_value(const Value& value, const std::string& name, size_t most_axes = 2);
+Status check_sound_value(const Value& value, const std::string& name, size_t max_axes = 2);
 
 /// Adds a problem unless the argument is a number, or the two ends of a range, from -200 to 200.
 void check_range(const Args& args, std::string_view name, Problems& problems);

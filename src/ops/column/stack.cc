@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-constexpr size_t kMostAxes = Shape::kMaxRank - 1;  // a batch adds one
+constexpr size_t kMaxAxes = Shape::kMaxRank - 1;  // a batch adds one
 
 std::string described(const Field& field) {
   if (!field.shape.rank()) return fmt::format("'{}' is {}", field.name, dtype_name(field.dtype));
@@ -53,7 +53,7 @@ class Stack final : public ColumnOp {
     for (const std::string& name : fields_) {
       FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbersAndBool));
       const Field& field = columns.schema[column];
-      if (!field.fixed_shape() || field.shape.rank() >= kMostAxes)
+      if (!field.fixed_shape() || field.shape.rank() >= kMaxAxes)
         return unsupported(fmt::format("the field {} cannot be stacked", field.to_string()));
       if (!found.empty() && !alike(columns.schema[found[0]], field)) {
         return unsupported(fmt::format("{} and {}; what is stacked has one type and one shape",
@@ -107,7 +107,7 @@ void check_shapes(const Schema& schema, const std::vector<size_t>& fields, Probl
     if (!field.shape.fully_known()) {
       problems.add(fmt::format("the field {} differs in shape from row to row", field.to_string()),
                    "stack columns of one shape; lists go into a batch by themselves");
-    } else if (field.shape.rank() >= kMostAxes) {
+    } else if (field.shape.rank() >= kMaxAxes) {
       problems.add(fmt::format("the field '{}' has {} axes already", field.name, field.shape.rank()), "leave it out");
     }
   }

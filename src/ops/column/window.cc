@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-constexpr size_t kMostAxesBefore = Shape::kMaxRank - 2;  // one for the windows, one for the batch
+constexpr size_t kMaxAxesBefore = Shape::kMaxRank - 2;  // one for the windows, one for the batch
 
 struct WindowSize {
   int64_t n = 0, stride = 0;
@@ -21,7 +21,7 @@ Status unfit_for_windows(const Field& field, int64_t n) {
 }
 
 bool suits_windows(const Field& field, const WindowSize& size) {
-  return field.fixed_shape() && field.shape.rank() > 0 && field.shape.rank() <= kMostAxesBefore &&
+  return field.fixed_shape() && field.shape.rank() > 0 && field.shape.rank() <= kMaxAxesBefore &&
          field.shape[0] >= size.n;
 }
 
@@ -91,7 +91,7 @@ void infer_window(const Args& args, Schema& schema, Problems& problems) {
     if (!field.fixed_shape() || field.shape.rank() == 0) {
       problems.add(fmt::format("the field {} has no axis of known length", field.to_string()),
                    "put .pad(field, length=…) before, or take windows from the source: fb.hdf5(…, window=…)");
-    } else if (field.shape.rank() > kMostAxesBefore) {
+    } else if (field.shape.rank() > kMaxAxesBefore) {
       problems.add(fmt::format("the field '{}' has {} axes already", field.name, field.shape.rank()), "leave it out");
     } else if (field.shape[0] < size.n) {
       problems.add(fmt::format("the field '{}' has {} elements, fewer than a window", field.name, field.shape[0]),

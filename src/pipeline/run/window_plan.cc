@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 constexpr int64_t kUserCodeRowsAhead = 128;  // rows in user code beyond the window
-constexpr int64_t kMostBatchesAhead = 4096;  // batches may have a single row
+constexpr int64_t kMaxBatchesAhead = 4096;   // batches may have a single row
 }  // namespace
 
 // Returns how many batches beyond the window are fetched: enough for a quarter more rows than reads
@@ -19,7 +19,7 @@ int64_t Window::batches_ahead() const {
   if (core_.reads_on_compute_threads() && !user_code) return 0;
   const int64_t rows = user_code ? kUserCodeRowsAhead : core_.read_limit() + core_.read_limit() / 4;
   const int64_t batch = batches_.empty() ? rows : batches_.back()->size();
-  return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
+  return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMaxBatchesAhead);
 }
 
 bool Window::needs_batches() const {

@@ -15,7 +15,7 @@ namespace {
 
 // Limit of one frame. Batches are sent as locations, so only ledgers and long lists of ids are
 // large.
-constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
+constexpr uint64_t kMaxAnswer = uint64_t{256} << 20;
 constexpr std::chrono::seconds kAnswerWithin{30};
 constexpr std::chrono::milliseconds kCloseCheck{100};  // interval of checks for close()
 constexpr std::chrono::milliseconds kAhead{1000};      // longer than the server waits
@@ -34,7 +34,7 @@ bool takes_long(MessageType type) { return type == MessageType::kOpen || type ==
 }  // namespace
 
 Connection::Connection(FileDescriptor socket, WaitClock& clock)
-    : clock_(clock), channel_(std::move(socket), kMostAnswer, Channel::Descriptors::kAccept, clock) {}
+    : clock_(clock), channel_(std::move(socket), kMaxAnswer, Channel::Descriptors::kAccept, clock) {}
 
 Connection::Opening Connection::open(FileDescriptor socket, WaitClock& clock) {
   auto connection = std::make_shared<Connection>(std::move(socket), clock);

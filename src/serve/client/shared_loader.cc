@@ -26,9 +26,9 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostRestarts = 5;                  // restarts in a row without a batch
+constexpr int kMaxRestarts = 5;                   // restarts in a row without a batch
 constexpr std::chrono::seconds kExitsWithin{10};  // a server that exits does so within this time
-constexpr int kMostAttempts = 10;                 // attempts to connect: a server may be exiting
+constexpr int kMaxAttempts = 10;                  // attempts to connect: a server may be exiting
 
 }  // namespace
 
@@ -148,7 +148,7 @@ Status SharedLoader::Impl::adopt(const std::shared_ptr<Connection>& opened) {
 Status SharedLoader::Impl::connect() {
   Status status;
   const auto patient_until = std::chrono::steady_clock::now() + kExitsWithin;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const Attempt attempted = open_connection();
     const Result<std::shared_ptr<Connection>>& opened = attempted.connection;
     status = opened.status();
@@ -175,7 +175,7 @@ Status SharedLoader::Impl::connect_again(const std::shared_ptr<Connection>& lost
   const Lock turn(reconnecting);
   if (current() != lost) return {};  // another thread has connected again
   if (!starts_server()) return server_lost(why);
-  if (++restarts > kMostRestarts)
+  if (++restarts > kMaxRestarts)
     return unavailable(
         fmt::format("{} servers in a row ended before they gave a batch; what the last one said is in {}.log",
                     restarts.load(), path));

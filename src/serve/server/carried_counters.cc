@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostDecisions = 64;  // as many as a loader reports
+constexpr size_t kMaxDecisions = 64;  // as many as a loader reports
 
 void carry_histogram(const Histogram& before, Histogram& now) {
   if (before.bounds.empty() || (!now.bounds.empty() && before.bounds != now.bounds)) return;
@@ -69,7 +69,7 @@ void carry_times(const Times& before, Times& now) {
 void carry_tuning(const Ledger& before, Ledger& now) {
   for (TuningStats& decision : now.tuning) decision.seconds += before.elapsed_seconds;
   now.tuning.insert(now.tuning.begin(), before.tuning.begin(), before.tuning.end());
-  const size_t beyond = now.tuning.size() - std::min(now.tuning.size(), kMostDecisions);
+  const size_t beyond = now.tuning.size() - std::min(now.tuning.size(), kMaxDecisions);
   now.tuning.erase(now.tuning.begin(), now.tuning.begin() + static_cast<std::ptrdiff_t>(beyond));
 }
 

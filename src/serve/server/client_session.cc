@@ -14,9 +14,9 @@ namespace forebay {
 namespace {
 
 // Before the first message is checked, a client must not make the server allocate much memory.
-constexpr uint64_t kMostHello = 4096, kMostRequest = uint64_t{64} << 20;
+constexpr uint64_t kMaxHello = 4096, kMaxRequest = uint64_t{64} << 20;
 // Longest wait for a batch. Other messages of the client are handled in between.
-constexpr std::chrono::milliseconds kMostWait{100};
+constexpr std::chrono::milliseconds kMaxWait{100};
 constexpr std::chrono::seconds kHelloWithin{10};
 
 Position position_of(const Loader& loader) {
@@ -30,7 +30,7 @@ SourceInfo source_info_of(const Loader& loader) {
 }  // namespace
 
 ClientSession::ClientSession(FileDescriptor socket, pid_t process, Sharing& sharing, WaitClock& clock)
-    : channel_(std::move(socket), kMostHello, Channel::Descriptors::kRefuse, clock), process_(process),
+    : channel_(std::move(socket), kMaxHello, Channel::Descriptors::kRefuse, clock), process_(process),
       sharing_(sharing) {
   counters_.process = process;
 }
@@ -79,7 +79,7 @@ Status ClientSession::greet() {
   FOREBAY_ASSIGN(const std::optional<Frame> frame, channel_.receive(kHelloWithin));
   const Status status = frame ? check_hello(*frame) : corrupt("a client that does not say who it is");
   if (!status.ok()) return status;
-  channel_.set_most_bytes(kMostRequest);
+  channel_.set_most_bytes(kMaxRequest);
   return channel_.send(MessageType::kDone, "");
 }
 
@@ -215,7 +215,7 @@ Result<std::optional<Batch>> ClientSession::next_batch(Feed& feed, std::chrono::
   const auto asked = std::chrono::steady_clock::now();
   Result<std::optional<Batch>> batch = undelivered_
                                            ? Result<std::optional<Batch>>(std::exchange(undelivered_, std::nullopt))
-                                           : feed.next_for(std::min(kMostWait, timeout), timed_out);
+                                           : feed.next_for(std::min(kMaxWait, timeout), timed_out);
   const Lock lock(mutex_);
   if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
   // This is the time that the server needed. The client asks ahead and may have waited less.
@@ -271,10 +271,10 @@ Result<FieldMessage> ClientSession::locate(const BatchField& field, HeldBatch& h
 
 // Sends the new slabs, and adds the numbers of slabs that no longer exist to `dropped`.
 Status ClientSession::send_slabs(std::vector<uint64_t>* dropped) {
-  for (size_t begin = 0; begin < new_slabs_.size(); begin += Channel::kMostDescriptors) {
+  for (size_t begin = 0; begin < new_slabs_.size(); begin += Channel::kMaxDescriptors) {
     std::vector<SlabMessage> messages;
     std::vector<int> descriptors;
-    for (size_t i = begin; i < new_slabs_.size() && descriptors.size() < Channel::kMostDescriptors; ++i) {
+    for (size_t i = begin; i < new_slabs_.size() && descriptors.size() < Channel::kMaxDescriptors; ++i) {
       messages.push_back({new_slabs_[i]->number(), new_slabs_[i]->bytes()});
       descriptors.push_back(new_slabs_[i]->descriptor());
     }

@@ -27,7 +27,7 @@ namespace forebay {
 namespace {
 
 // Each client costs a thread and two descriptors to poll.
-constexpr size_t kMostClients = 256;
+constexpr size_t kMaxClients = 256;
 
 // Every large field of a batch has a slab, and so a descriptor, of its own.
 void raise_descriptor_limit() {
@@ -55,7 +55,7 @@ FileDescriptor watch_process(pid_t process) {
 void refuse(FileDescriptor socket) {
   Channel channel(std::move(socket), 0, Channel::Descriptors::kRefuse);
   const Status why = unavailable(fmt::format(
-      "the server has as many clients as it takes ({}); close some, or start another server (--socket)", kMostClients));
+      "the server has as many clients as it takes ({}); close some, or start another server (--socket)", kMaxClients));
   (void)channel.try_send(MessageType::kFailed, to_message(why));
 }
 
@@ -182,7 +182,7 @@ void Server::accept_all() {
     if (!peer || peer->user != getuid()) continue;
     // The end of a process that has ended already would never be reported.
     if (peer->process > 0 && kill(peer->process, 0) != 0 && errno == ESRCH) continue;
-    if (connections() < kMostClients)
+    if (connections() < kMaxClients)
       add_client(std::move(socket), peer->process);
     else
       refuse(std::move(socket));

@@ -37,7 +37,7 @@ class AttachedDescriptors {
   }
 
  private:
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(Channel::kMostDescriptors * sizeof(int))> space_{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(Channel::kMaxDescriptors * sizeof(int))> space_{};
 };
 
 }  // namespace
@@ -56,7 +56,7 @@ bool Channel::wait_until(WaitClock::TimePoint deadline) const {
 }
 
 Status Channel::send(MessageType type, std::string_view body, std::span<const int> descriptors) {
-  if (body.size() > UINT32_MAX || descriptors.size() > kMostDescriptors)
+  if (body.size() > UINT32_MAX || descriptors.size() > kMaxDescriptors)
     return internal_error("a message is too long for its frame");
   const Lock lock(send_mutex_);
   Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), static_cast<uint16_t>(descriptors.size())};
@@ -109,7 +109,7 @@ void Channel::take_descriptors(const msghdr& message) {
 }
 
 Result<size_t> Channel::read_some(void* to, size_t most) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> space{};
   iovec part{to, most};
   msghdr message{};
   message.msg_iov = &part;
@@ -138,9 +138,9 @@ Result<bool> Channel::read_more() {
     head_received_ += received;
     if (head_received_ < sizeof head_) return false;
     // Checked before memory is allocated for the body.
-    if (head_.bytes > most_bytes_)
-      return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, most_bytes_));
-    if (head_.descriptors > (accepts_descriptors_ ? kMostDescriptors : 0))
+    if (head_.bytes > max_bytes_)
+      return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, max_bytes_));
+    if (head_.descriptors > (accepts_descriptors_ ? kMaxDescriptors : 0))
       return corrupt("a message with descriptors where none are taken");
     body_received_ = 0;
   }

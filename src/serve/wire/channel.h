@@ -37,10 +37,10 @@ class Channel {
   /// kRefuse, the kernel closes descriptors that arrive. `clock` measures timeouts and outlives the
   /// channel.
   Channel(FileDescriptor socket, uint64_t most_bytes, Descriptors descriptors, WaitClock& clock = WaitClock::real())
-      : socket_(std::move(socket)), most_bytes_(most_bytes), accepts_descriptors_(descriptors == Descriptors::kAccept),
+      : socket_(std::move(socket)), max_bytes_(most_bytes), accepts_descriptors_(descriptors == Descriptors::kAccept),
         clock_(clock) {}
 
-  /// Sends a whole message, with at most kMostDescriptors descriptors. Blocks while the other end
+  /// Sends a whole message, with at most kMaxDescriptors descriptors. Blocks while the other end
   /// does not read; shut_down() ends that. Returns Unavailable if the other end has closed.
   Status send(MessageType type, std::string_view body, std::span<const int> descriptors = {});
   /// Sends a message of less than a page if that is possible without waiting. Returns false if not.
@@ -52,10 +52,10 @@ class Channel {
   /// Ends sending and receiving for both ends.
   void shut_down();
   /// Sets the limit on the length of bodies.
-  void set_most_bytes(uint64_t bytes) { most_bytes_ = bytes; }
+  void set_most_bytes(uint64_t bytes) { max_bytes_ = bytes; }
   int descriptor() const { return socket_.get(); }
 
-  static constexpr size_t kMostDescriptors = 64;
+  static constexpr size_t kMaxDescriptors = 64;
 
  private:
   struct Head {
@@ -70,7 +70,7 @@ class Channel {
   Result<std::optional<Frame>> take_frame();
 
   const FileDescriptor socket_;
-  uint64_t most_bytes_;
+  uint64_t max_bytes_;
   const bool accepts_descriptors_;
   WaitClock& clock_;
   Mutex send_mutex_;  // held while a frame is sent; one thread receives

@@ -140,7 +140,7 @@ TEST(Channel, a_limit_that_was_raised_holds_for_the_next_frame) {
 TEST(Channel, more_descriptors_than_fit_into_a_frame_are_an_error_of_the_sender) {
   Ends ends;
   Channel from(std::move(ends.a), 100, kRefuse);
-  const std::vector<int> many(Channel::kMostDescriptors + 1, 0);
+  const std::vector<int> many(Channel::kMaxDescriptors + 1, 0);
   EXPECT_EQ(from.send(MessageType::kSlabs, "", many).code(), Code::kInternal);
 }
 
@@ -148,9 +148,9 @@ TEST(Channel, a_frame_with_the_most_descriptors_arrives_whole) {
   const FileDescriptor file(memfd_create("t", MFD_CLOEXEC));
   Ends ends;
   Channel from(std::move(ends.a), 100, kRefuse), to(std::move(ends.b), 100, kAccept);
-  const std::vector<int> many(Channel::kMostDescriptors, file.get());
+  const std::vector<int> many(Channel::kMaxDescriptors, file.get());
   ASSERT_TRUE(from.send(MessageType::kSlabs, "s", many).ok());
-  EXPECT_EQ((*to.receive(kSoon))->descriptors.size(), Channel::kMostDescriptors);
+  EXPECT_EQ((*to.receive(kSoon))->descriptors.size(), Channel::kMaxDescriptors);
 }
 
 TEST(Channel, a_frame_that_says_more_descriptors_than_it_has_is_corrupt) {

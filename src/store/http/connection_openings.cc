@@ -11,7 +11,7 @@ namespace {
 // Limit of servers remembered without transfers, so that a manifest of many hosts does not grow the
 // map forever. Servers with transfers are always remembered.
 constexpr size_t kRememberedServers = 4096;
-constexpr int kMostDoublings = 10;
+constexpr int kMaxDoublings = 10;
 }  // namespace
 
 bool ConnectionOpenings::try_open(const Server& server, const CurlTransfer* transfer, const Load& load,
@@ -29,7 +29,7 @@ bool ConnectionOpenings::try_open(const Server& server, const CurlTransfer* tran
   // The number of simultaneous attempts doubles with each failure, so that all waiting transfers of
   // an unreachable server soon fail.
   const bool more =
-      state.takes > 0 ? opened * state.takes < wanted : opened < size_t{1} << std::min(state.failures, kMostDoublings);
+      state.takes > 0 ? opened * state.takes < wanted : opened < size_t{1} << std::min(state.failures, kMaxDoublings);
   if (more) state.openers.push_back({transfer, now});
   return more;
 }

@@ -26,7 +26,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostRedirects = 5;
+constexpr int kMaxRedirects = 5;
 constexpr int kChecksumTries = 3;
 constexpr size_t kLongestUrl = 64 << 10;
 constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
@@ -48,7 +48,7 @@ bool is_empty_object(const HttpResponse& response) {
 
 /// The redirects of a fetch so far.
 struct Redirects {
-  int left = kMostRedirects;
+  int left = kMaxRedirects;
   bool same_origin = true;  ///< all URLs had the origin of the first one
 };
 
@@ -213,7 +213,7 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const FetchSpec& s
     if (!target.ok()) return done(target.status());
     if (redirects.left == 0)
       return done(invalid_argument(
-          fmt::format("more than {} redirects; give the address where the object is in the end", kMostRedirects)));
+          fmt::format("more than {} redirects; give the address where the object is in the end", kMaxRedirects)));
     if (url.scheme == "https" && target->scheme == "http") {
       return done(
           invalid_argument(fmt::format("the server sends from https to http ('{}'), which is not followed; give that "

@@ -26,7 +26,7 @@ constexpr uint32_t kMaxPage = 1000;
 constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
 constexpr uint64_t kMostUnknownBytes = uint64_t{4} << 30;
 // For objects that must be read whole for each part.
-constexpr uint64_t kMostDecodedBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxDecodedBytes = uint64_t{64} << 20;
 // Allows an object that has grown to be recognized by its size, unless it is far larger.
 constexpr uint64_t kGrownBytes = 1 << 20;
 
@@ -49,7 +49,7 @@ std::function<Status(const HttpResponse&)> checksum_check() {
 /// Requests a whole object that may be stored with a Content-Encoding. Ranges and sizes of such
 /// objects are those of the encoded bytes.
 S3Request whole_request(const std::string& key) {
-  return {.key = key, .expected_body_bytes = 0, .max_body_bytes = kMostDecodedBytes, .hedge = true};
+  return {.key = key, .expected_body_bytes = 0, .max_body_bytes = kMaxDecodedBytes, .hedge = true};
 }
 
 Status cannot_be_read_in_parts(const std::string& encoding, const Status& why) {
@@ -57,7 +57,7 @@ Status cannot_be_read_in_parts(const std::string& encoding, const Status& why) {
   return unsupported(fmt::format(
       "is stored with Content-Encoding: {}, so that no part of it can be read, and it is too large to be read "
       "whole for each part ({} MiB); store it without",
-      encoding, kMostDecodedBytes >> 20));
+      encoding, kMaxDecodedBytes >> 20));
 }
 
 /// Requests the part, or the whole object if there is no range.
@@ -106,7 +106,7 @@ struct S3Store::Core {
 
   /// Does the same for an answer with a whole object that has a Content-Encoding.
   Result<Buffer> decoded_of(const ReadRequest& request, const HttpResponse& response) {
-    const uint64_t most = std::max(kMostDecodedBytes, request.set_aside_bytes.value_or(kMostUnknownBytes));
+    const uint64_t most = std::max(kMaxDecodedBytes, request.set_aside_bytes.value_or(kMostUnknownBytes));
     FOREBAY_ASSIGN(Buffer whole, decode_content(response, most));
     // The listed size is that of the encoded bytes, and memory was set aside by it.
     if (request.expected_size == response.body.size() && whole.size() != response.body.size()) {

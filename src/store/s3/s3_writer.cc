@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLongestKey = 1024;
 constexpr int kUploads = 3;  // each of which another client may abort
-constexpr uint64_t kMostRead = uint64_t{1} << 30;
+constexpr uint64_t kMaxRead = uint64_t{1} << 30;
 
 // A request without a key addresses the bucket itself, which this class must not create or delete.
 Status check_key(std::string_view key) {
@@ -74,7 +74,7 @@ bool S3Writer::no_object(const Status& status) const {
 Result<std::vector<std::optional<Buffer>>> S3Writer::get_all(std::span<const std::string> keys, std::stop_token stop) {
   std::vector<std::optional<Buffer>> found(keys.size());
   S3Requests requests{keys.size()};
-  requests.make = [&](size_t i) { return S3Request{.key = keys[i], .max_body_bytes = kMostRead}; };
+  requests.make = [&](size_t i) { return S3Request{.key = keys[i], .max_body_bytes = kMaxRead}; };
   requests.take = [&](size_t i, Result<HttpResponse> answer) {
     if (answer.ok()) found[i] = std::move(answer->body);
     return no_object(answer.status()) ? Status() : answer.status();

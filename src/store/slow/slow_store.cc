@@ -95,8 +95,8 @@ class Slow final : public SlowStore {
       double ms = options.latency_ms + options.jitter_ms * draw(key, asked, 0);
       if (options.bandwidth_bytes_per_s > 0) ms += 1e3 * static_cast<double>(bytes) / options.bandwidth_bytes_per_s;
       // Thirty years. Not much more fits in 64 bits of nanoseconds.
-      constexpr double kMostMs = 1e12;
-      return std::chrono::nanoseconds(static_cast<int64_t>(std::min(ms, kMostMs) * 1e6));
+      constexpr double kMaxMs = 1e12;
+      return std::chrono::nanoseconds(static_cast<int64_t>(std::min(ms, kMaxMs) * 1e6));
     }
     bool fails(std::string_view key, uint32_t asked) const {
       return options.error_rate > 0 && draw(key, asked, 1) < options.error_rate;

@@ -14,7 +14,7 @@ namespace forebay {
 /// Storage options of a broker: credentials and connection settings. They appear in no identity,
 /// state or message, except for names of files.
 struct BrokerOptions {
-  std::string user, password;  ///< from the URL or the options
+  std::string user, password;              ///< from the URL or the options
   TlsOptions tls;                          ///< with the system's authorities where no ca_file is given
   bool any_tls = false;                    ///< whether one of `tls` is given
   std::map<std::string, std::string> own;  ///< options that only this kind of broker has

@@ -25,7 +25,8 @@ std::map<std::string, std::string> kafka_security(const BrokerOptions& options) 
   const auto set = [&](const char* name, const std::string& value) {
     if (!value.empty()) settings[name] = value;
   };
-  if (options.any_tls || protocol.ends_with("SSL") || protocol.ends_with("ssl")) set("ssl.ca.location", options.tls.ca_file);
+  if (options.any_tls || protocol.ends_with("SSL") || protocol.ends_with("ssl"))
+    set("ssl.ca.location", options.tls.ca_file);
   set("ssl.certificate.location", options.tls.certificate_file);
   set("ssl.key.location", options.tls.key_file);
   if (!sasl) return settings;

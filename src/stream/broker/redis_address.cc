@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostStreams = 10'000;
+constexpr size_t kMaxStreams = 10'000;
 constexpr std::array<std::string_view, 1> kRedisOptions = {"server_name"};
 
 Result<int> database_of(std::string_view text) {
@@ -67,9 +67,9 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<s
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end())
     return invalid_argument(fmt::format("'{}' names a stream twice", url.path.back()));
-  if (sorted.size() > kMostStreams)
+  if (sorted.size() > kMaxStreams)
     return invalid_argument(
-        fmt::format("'{}' names {} streams; {} is the most", url.path.back(), sorted.size(), kMostStreams));
+        fmt::format("'{}' names {} streams; {} is the most", url.path.back(), sorted.size(), kMaxStreams));
   address.name = fmt::format("{}://{}/{}/{}", url.scheme, address.host.to_string(), address.database, url.path.back());
   return address;
 }

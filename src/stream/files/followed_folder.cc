@@ -11,7 +11,7 @@ namespace {
 
 // Only the earliest files are stored. The next scan finds the others again, so that memory does not
 // grow with the folder.
-constexpr size_t kMostWaiting = 1 << 16;
+constexpr size_t kMaxWaiting = 1 << 16;
 // An offset is a time and a key, and must be below 1 KB.
 constexpr size_t kLongestKey = 900;
 constexpr std::chrono::milliseconds kLookEvery{100};
@@ -96,7 +96,7 @@ Status FollowedFolder::scan_folder(const std::stop_token& stop) {
 void FollowedFolder::remember(Found&& found) {
   waiting_.push_back(std::move(found));
   std::ranges::push_heap(waiting_, comes_before);
-  if (waiting_.size() <= kMostWaiting) return;
+  if (waiting_.size() <= kMaxWaiting) return;
   std::ranges::pop_heap(waiting_, comes_before);
   waiting_.pop_back();
 }

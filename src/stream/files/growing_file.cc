@@ -92,8 +92,8 @@ Result<uint64_t> GrowingFile::find_end(uint64_t size) {
     if (const void* const end = std::memchr(block.data(), '\n', block.size()))
       return searched_ + static_cast<uint64_t>(static_cast<const uint8_t*>(end) - block.data()) + 1;
     searched_ += block.size();
-    if (searched_ - position_ > kMostLine)
-      return corrupt(fmt::format("no line ends within {} MiB behind byte {}: it is no file of lines", kMostLine >> 20,
+    if (searched_ - position_ > kMaxLine)
+      return corrupt(fmt::format("no line ends within {} MiB behind byte {}: it is no file of lines", kMaxLine >> 20,
                                  position_))
           .with_key(path_);
   }

@@ -14,7 +14,7 @@ namespace forebay {
 class GrowingFile {
  public:
   /// A longer line is Corrupt, since the file is then probably not a file of lines.
-  static constexpr uint64_t kMostLine = uint64_t{256} << 20;
+  static constexpr uint64_t kMaxLine = uint64_t{256} << 20;
 
   /// `begin`: 0, or the position after the end of a line. `blank`: whether blank lines are records.
   GrowingFile(size_t partition, std::string path, uint64_t begin, bool blank)

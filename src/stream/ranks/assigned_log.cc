@@ -18,9 +18,9 @@ namespace {
 // A rank that does not answer for so long is given up: its partitions are read here.
 constexpr std::chrono::seconds kOwnerPatience{2};
 // Each follower takes a thread, so their number does not grow with the ranks.
-constexpr size_t kMostFollowers = 4;
-// Partitions of one request (kMostRankItems); a topic may have thousands.
-constexpr size_t kMostPartitionsRequested = 512;
+constexpr size_t kMaxFollowers = 4;
+// Partitions of one request (kMaxRankItems); a topic may have thousands.
+constexpr size_t kMaxPartitionsRequested = 512;
 // If one reader follows more ranks than this, the longest pause grows with their number.
 constexpr size_t kRanksOfShortPause = 4;
 
@@ -122,9 +122,9 @@ class FollowingReader final : public PollingReader {
     if (asked.empty() || stop.stop_requested()) return {};
     if (owner.direct) return read_direct(owner, asked, limits, stop, records);
     Status taken;
-    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostPartitionsRequested)
+    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMaxPartitionsRequested)
       taken =
-          ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostPartitionsRequested, asked.size() - at)),
+          ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMaxPartitionsRequested, asked.size() - at)),
                         stop, records);
     return stop.stop_requested() ? Status() : note_answer(owner, taken);
   }
@@ -221,7 +221,7 @@ std::vector<std::vector<size_t>> AssignedLog::readers() const {
     std::erase_if(group, [&](size_t partition) { return reader_of(partition, ranks_) != rank_; });
     if (!group.empty()) groups.push_back(std::move(group));
   }
-  std::vector<std::vector<size_t>> followers(std::min<size_t>(kMostFollowers, static_cast<size_t>(ranks_)));
+  std::vector<std::vector<size_t>> followers(std::min<size_t>(kMaxFollowers, static_cast<size_t>(ranks_)));
   for (size_t p = 0; p < partitions().size(); ++p) {
     const int reader = reader_of(p, ranks_);
     if (reader != rank_) followers[static_cast<size_t>(reader) % followers.size()].push_back(p);

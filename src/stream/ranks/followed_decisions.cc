@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostReceived = 1024;  // decisions that were received ahead of need
+constexpr size_t kMaxReceived = 1024;  // decisions that were received ahead of need
 // Interval at which a rank that needs nothing reports to rank 0 that it is alive.
 constexpr std::chrono::seconds kSignOfLife{10};
 
@@ -76,7 +76,7 @@ std::string FollowedDecisions::awaited() const {
 
 bool FollowedDecisions::wants_more() const {
   if (!failure_.ok()) return false;
-  return wants_beginning() || (next_ && !ended_ && received_.size() < kMostReceived);
+  return wants_beginning() || (next_ && !ended_ && received_.size() < kMaxReceived);
 }
 
 // Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
@@ -139,7 +139,7 @@ bool FollowedDecisions::is_current(const RankRequest& asked) const {
 // A response that was damaged in transfer counts as a failed call.
 Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
   FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
-                                            {kMostLeaderBytes, kRankDeadline}, stop));
+                                            {kMaxLeaderBytes, kRankDeadline}, stop));
   if (request.kind != Asks::kSignOfLife) FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
   return response;
 }

@@ -12,8 +12,8 @@ constexpr std::string_view kRankRequest = "fbstrrq2", kLeaderResponse = "fbstrld
 Status no_request() { return corrupt("a message of a rank asks for nothing that ranks have"); }
 Status no_leader_response() { return corrupt("a message of rank 0 says nothing of what comes next"); }
 
-std::vector<uint64_t> most_bytes_of(RankRequest::Kind kind, size_t count) {
-  return std::vector<uint64_t>(count, kind == RankRequest::Kind::kNotes ? kMostNoteBytes : kMostRecordBytes);
+std::vector<uint64_t> max_bytes_of(RankRequest::Kind kind, size_t count) {
+  return std::vector<uint64_t>(count, kind == RankRequest::Kind::kNotes ? kMaxNoteBytes : kMaxRecordBytes);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<RankRequest> parse_rank_request(std::span<const uint8_t> bytes) {
   }
   FOREBAY_RETURN_IF_ERROR(check_all_read(in));
   const bool one = request.items.size() == 1;
-  if (request.items.size() > kMostRankItems || (request.kind == RankRequest::Kind::kDecision && !one))
+  if (request.items.size() > kMaxRankItems || (request.kind == RankRequest::Kind::kDecision && !one))
     return no_request();
   return request;
 }
@@ -81,16 +81,16 @@ Result<LeaderResponse> parse_leader_response(std::span<const uint8_t> bytes, siz
 }
 
 Response encode_rank_items(RankRequest::Kind kind, std::vector<FoundItem> found) {
-  const std::vector<uint64_t> most = most_bytes_of(kind, found.size());
+  const std::vector<uint64_t> most = max_bytes_of(kind, found.size());
   return encode_items(kRankItems, most, std::move(found));
 }
 
 Result<std::vector<ResponseItem>> parse_rank_items(RankRequest::Kind kind, size_t count, const Buffer& response) {
-  return parse_items(kRankItems, most_bytes_of(kind, count), response);
+  return parse_items(kRankItems, max_bytes_of(kind, count), response);
 }
 
-uint64_t most_rank_items_bytes(RankRequest::Kind kind, size_t count) {
-  return most_items_bytes(most_bytes_of(kind, count));
+uint64_t max_rank_items_bytes(RankRequest::Kind kind, size_t count) {
+  return max_items_bytes(max_bytes_of(kind, count));
 }
 
 }  // namespace forebay

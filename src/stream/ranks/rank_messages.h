@@ -75,15 +75,15 @@ Result<LeaderResponse> parse_leader_response(std::span<const uint8_t> bytes, siz
 /// The response to a request of that kind, with one item for each item of the request.
 Response encode_rank_items(RankRequest::Kind kind, std::vector<FoundItem> found);
 Result<std::vector<ResponseItem>> parse_rank_items(RankRequest::Kind kind, size_t count, const Buffer& response);
-uint64_t most_rank_items_bytes(RankRequest::Kind kind, size_t count);
+uint64_t max_rank_items_bytes(RankRequest::Kind kind, size_t count);
 
 /// The maximal number of items of one request.
-inline constexpr size_t kMostRankItems = 1024;
-inline constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
+inline constexpr size_t kMaxRankItems = 1024;
+inline constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 /// The notes of one item: about a thousand, with offsets below 1 KB.
-inline constexpr uint64_t kMostNoteBytes = uint64_t{4} << 20;
+inline constexpr uint64_t kMaxNoteBytes = uint64_t{4} << 20;
 /// A decision takes tens of bytes for each partition, and a topic may have thousands of partitions.
-inline constexpr uint64_t kMostLeaderBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kMaxLeaderBytes = uint64_t{16} << 20;
 
 /// The deadline of one call. A lost call is repeated; a repeated call has the same answer.
 inline constexpr std::chrono::milliseconds kRankDeadline{1000};

@@ -106,9 +106,9 @@ TEST(RankMessages, requests_for_nothing_or_too_much_are_corrupt) {
       << "no such rank";
   EXPECT_EQ(parsed([&](auto& out) { head(out, 4), out.put(UINT32_MAX), out.put(int64_t{1}); }), Code::kCorrupt)
       << "a list that is longer than the message";
-  const RankRequest most{Asks::kReplayRecords, 1, 1, std::vector<RankItem>(kMostRankItems, {0, 1})};
+  const RankRequest most{Asks::kReplayRecords, 1, 1, std::vector<RankItem>(kMaxRankItems, {0, 1})};
   EXPECT_TRUE(parse_rank_request(encode_rank_request(most).span()).ok());
-  const RankRequest more{Asks::kLogRecords, 1, 1, std::vector<RankItem>(kMostRankItems + 1)};
+  const RankRequest more{Asks::kLogRecords, 1, 1, std::vector<RankItem>(kMaxRankItems + 1)};
   EXPECT_EQ(parse_rank_request(encode_rank_request(more).span()).status().code(), Code::kCorrupt);
 }
 
@@ -129,8 +129,8 @@ TEST(RankMessages, nonsense_of_rank_0_is_corrupt_though_its_checksum_is_right) {
 }
 
 TEST(RankMessages, the_longest_request_fits) {
-  const std::vector<RankItem> items(kMostRankItems, {UINT32_MAX, UINT64_MAX});
-  EXPECT_LE(encode_rank_request({Asks::kNotes, 1, 1, items}).size(), kMostRequestBytes);
+  const std::vector<RankItem> items(kMaxRankItems, {UINT32_MAX, UINT64_MAX});
+  EXPECT_LE(encode_rank_request({Asks::kNotes, 1, 1, items}).size(), kMaxRequestBytes);
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ RecordExchange::PendingByOwner RecordExchange::next_by_owner() {
   PendingByOwner by_owner;
   for (const auto& [number, since] : wanted_) {
     std::vector<Pending>& records = by_owner[records_.owner(number)];
-    if (records.size() < owners_[records_.owner(number)].most_records) records.push_back({number, since});
+    if (records.size() < owners_[records_.owner(number)].max_records) records.push_back({number, since});
   }
   return by_owner;
 }
@@ -123,7 +123,7 @@ void RecordExchange::read_disk(std::vector<Pending>& records) {
 }
 
 void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const std::stop_token& stop) {
-  auto& [health, most_records] = owners_[owner];
+  auto& [health, max_records] = owners_[owner];
   // A rank that failed is backed off (PeerHealth): its records are read again from the log
   // meanwhile.
   if (!health.try_begin(clock_.now().time_since_epoch())) return;
@@ -134,7 +134,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
   // The request may have been too large for its deadline, which says nothing about the rank's
   // health: the same records are requested again, fewer at a time.
   if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kSlowRequest) {
-    most_records = (records.size() + kShrinkFactor - 1) / kShrinkFactor;
+    max_records = (records.size() + kShrinkFactor - 1) / kShrinkFactor;
     health.abandoned();
     for (Pending& record : records) record.outcome = Outcome::kNotYet;
     return;
@@ -144,7 +144,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Pending>& records, const s
     return;
   }
   health.answered();
-  most_records = std::min(2 * most_records, kMostRequested);
+  max_records = std::min(2 * max_records, kMaxRequested);
   take_answer(*answer, records);
 }
 

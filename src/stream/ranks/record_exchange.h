@@ -76,11 +76,11 @@ class RecordExchange {
   };
   using PendingByOwner = std::map<int, std::vector<Pending>>;
   // Most records of one request to one rank, each of which takes 8 bytes of the request. Lower than
-  // kMostRankItems, since the whole answer must arrive before the deadline.
-  static constexpr size_t kMostRequested = 256;
+  // kMaxRankItems, since the whole answer must arrive before the deadline.
+  static constexpr size_t kMaxRequested = 256;
   struct Owner {
     PeerHealth health;
-    size_t most_records = kMostRequested;  // of one request
+    size_t max_records = kMaxRequested;  // of one request
   };
   void run_fetches(const std::stop_token& stop);
   Status fetch(PendingByOwner& pending, const std::stop_token& stop);

@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kMostNotes = 1024;  // in one answer
+constexpr size_t kMaxNotes = 1024;  // in one answer
 uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
 uint64_t head_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
 }  // namespace
@@ -104,7 +104,7 @@ std::optional<Buffer> RecordShelf::notes_from(uint64_t run, int rank, size_t par
   if (from < state.first_note) return Buffer();
   if (from >= state.first_note + state.notes.size()) return std::nullopt;
   std::vector<RecordNote> sent;
-  for (size_t i = from - state.first_note; i < state.notes.size() && sent.size() < kMostNotes; ++i)
+  for (size_t i = from - state.first_note; i < state.notes.size() && sent.size() < kMaxNotes; ++i)
     sent.push_back(state.notes[i]);
   return encode_notes(sent);
 }

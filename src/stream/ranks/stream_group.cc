@@ -54,7 +54,7 @@ Result<std::vector<ResponseItem>> StreamGroup::ask(RankRequest::Kind kind, int r
   const size_t count = items.size();
   const RankRequest request{kind, this->rank(), run_, std::move(items)};
   FOREBAY_ASSIGN(const Buffer response, job_->ask(rank, kStreamServiceName, encode_rank_request(request),
-                                                  {most_rank_items_bytes(kind, count), kRankDeadline}, stop));
+                                                  {max_rank_items_bytes(kind, count), kRankDeadline}, stop));
   return parse_rank_items(kind, count, response);
 }
 

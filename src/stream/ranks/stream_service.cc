@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAhead = 1024;  // decisions that not all ranks have requested
+constexpr size_t kMaxAhead = 1024;  // decisions that not all ranks have requested
 // The time that linger() waits for ranks that have not requested the last decisions yet.
 constexpr std::chrono::seconds kLinger{5};
 // The time that linger() then waits for ranks that have not fetched the records read for them.
@@ -89,7 +89,7 @@ bool StreamService::all_have_left() const {
 
 bool StreamService::may_decide() {
   const Lock lock(mutex_);
-  return decisions_.size() < kMostAhead;
+  return decisions_.size() < kMaxAhead;
 }
 
 std::string StreamService::awaited() const {
@@ -100,7 +100,7 @@ std::string StreamService::awaited() const {
 Status StreamService::check_liveness() const {
   const StreamClock::Time now = clock_.now();
   const Lock lock(mutex_);
-  if (decisions_.size() < kMostAhead || last_requested_.size() < 2) return {};
+  if (decisions_.size() < kMaxAhead || last_requested_.size() < 2) return {};
   const int rank = slowest();
   if (now - heard_[static_cast<size_t>(rank)] <= kLongestSilence) return {};
   return unavailable(
@@ -242,9 +242,9 @@ Stream* StreamService::note_request(int rank, int64_t first) {
 bool StreamService::drop_acknowledged() {
   // Until all ranks have sent a request the minimum is kNothing, and nothing is dropped.
   const int64_t least = *std::min_element(last_requested_.begin() + 1, last_requested_.end());
-  const bool full = decisions_.size() >= kMostAhead;
+  const bool full = decisions_.size() >= kMaxAhead;
   while (!decisions_.empty() && decisions_.front().first < least) decisions_.pop_front();
-  return full && decisions_.size() < kMostAhead;
+  return full && decisions_.size() < kMaxAhead;
 }
 
 }  // namespace forebay

@@ -63,16 +63,16 @@ Result<std::vector<Buffer>> FileRows::fetch(int64_t chunk, const std::stop_token
 
 Result<Columns> FileRows::decode(int64_t chunk, const std::stop_token& stop) const {
   const uint64_t bytes = table_->chunk_cost(chunk).decoded_bytes;
-  if (bytes > reading_.most_group_bytes)
+  if (bytes > reading_.max_group_bytes)
     return out_of_budget(fmt::format("takes {} bytes of memory, and {} are the most for one that is followed; write "
                                      "smaller ones, or read fewer columns",
-                                     bytes, reading_.most_group_bytes),
+                                     bytes, reading_.max_group_bytes),
                          bytes);
   Result<std::vector<Buffer>> fetched = fetch(chunk, stop);
   // Bytes that were written in the meantime may look like damage, or like data.
   FOREBAY_RETURN_IF_ERROR(file_->check_unwritten());
   if (!fetched.ok()) return fetched.status();
-  WorkMemory memory(reading_.most_group_bytes - bytes);
+  WorkMemory memory(reading_.max_group_bytes - bytes);
   return table_->decode(chunk, std::move(*fetched), memory);
 }
 

@@ -21,7 +21,7 @@ struct RowReading {
   FilePattern pattern;
   TableRequest request;  ///< its `model` is set once the first file was opened
   const TableCodecs* codecs = nullptr;
-  uint64_t most_group_bytes = 0;  ///< RowRequest::most_group_bytes
+  uint64_t max_group_bytes = 0;  ///< RowRequest::max_group_bytes
 };
 
 /// Opens one file of a followed folder as a table of its own. Reads the open file and never looks

@@ -250,7 +250,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
                                                       StreamClock& clock) {
   const bool parquet = request.table.format == TableRequest::Format::kParquet;
   FOREBAY_ASSIGN(FilePattern files, FilePattern::of(pattern_of_folder(pattern, request.table.format)));
-  RowReading reading{std::move(files), std::move(request.table), &codecs, request.most_group_bytes};
+  RowReading reading{std::move(files), std::move(request.table), &codecs, request.max_group_bytes};
   FOREBAY_ASSIGN(const std::shared_ptr<const ChunkSource> first, first_table(reading, clock, stop));
   reading.request.model = model_of(*first);
   Schema schema;

@@ -16,7 +16,7 @@ struct RowRequest {
   TableRequest table;  ///< its format and selection
   std::string said;    ///< the same as text, for RecordLog::identity()
   /// The largest decoded row group, in bytes. A larger one is OutOfBudget.
-  uint64_t most_group_bytes = uint64_t{2} << 30;
+  uint64_t max_group_bytes = uint64_t{2} << 30;
 };
 
 /// Opens a log of the rows of Parquet and Arrow files that appear in local folders. Its one

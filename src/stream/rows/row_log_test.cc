@@ -263,7 +263,7 @@ TEST_F(RowLogTest, FiltersFoldersAndColumnsAreThoseOfTables) {
 TEST_F(RowLogTest, ARowGroupThatTakesMoreThanItMayIsOutOfBudget) {
   put_table(folder_, "a.fake", text_table(texts_from(0, 1000), 1000));
   RowRequest request;
-  request.most_group_bytes = 1000;
+  request.max_group_bytes = 1000;
   const auto log = open_row_log(folder_.path("*.fake"), request, fake_codecs(), {}, clock_).value();
   const auto reading = log->read_after(positions_of(*log)).value();
   Status status;
