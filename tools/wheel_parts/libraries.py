@@ -24,7 +24,7 @@ class Library:
 HELPERS = """
 cmake_install() {
   cmake -S "${source:-.}" -B build.forebay -G Ninja -Wno-dev -DCMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake -DCMAKE_BUILD_TYPE=Release \\
-    -DCMAKE_INSTALL_PREFIX=$PREFIX -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF "$@"
+    -DCMAKE_INSTALL_PREFIX=$PREFIX -DCMAKE_INSTALL_LIBDIR:STRING=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF "$@"
   cmake --build build.forebay -j2
   cmake --install build.forebay
 }
@@ -96,6 +96,9 @@ LIBRARIES = [
         make install"""),
 ]
 
+# What Forebay's CMake asks pkg-config for. Without one of the last seven it would leave a module out, and say so where nobody looks.
+NAMES = "libjpeg spng libwebp libxml-2.0 libxxhash libcurl libcrypto libssl libzstd liblz4 libdeflate hiredis libnats rdkafka sndfile flac libmpg123 soxr"
+
 # The licences of libraries that are headers alone come from their packages, and those of the C++ library and the unwinder from the compiler's.
 OTHER_LICENCES = {"boost": f"{PREFIX}/share/doc/libboost1.74-dev", "nlohmann-json": f"{PREFIX}/share/doc/nlohmann-json3-dev",
                   "cli11": f"{PREFIX}/share/doc/libcli11-dev", "gcc": "/usr/share/doc/gcc-12-base"}
@@ -136,3 +139,4 @@ def build_libraries(root: Root, given: dict[str, str]) -> None:
         source = given.get(library.source)
         key = digest((root / "stamps/toolchain").read_text(), recipe(library), source)
         root.once(library.source, key, lambda library=library, source=source: _build(root, library, Path(source) if source else None))
+    root.run(f"PKG_CONFIG_LIBDIR={PREFIX}/lib/pkgconfig pkg-config --static --print-errors --exists {NAMES}")

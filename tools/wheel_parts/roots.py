@@ -77,7 +77,8 @@ def made(path: Path, suite: str, packages: tuple[str, ...] = ()) -> Root:
         began, unfinished = time.monotonic(), path.with_name(path.name + ".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.parent.mkdir(parents=True, exist_ok=True)
-        command = ["debootstrap", "--variant=minbase", *([f"--include={','.join(packages)}"] if packages else []), suite, str(unfinished), DEBIAN]
+        # In a name space of its own, so that what it mounts ends with it, also where it is ended itself.
+        command = ["unshare", "--mount", "debootstrap", "--variant=minbase", *([f"--include={','.join(packages)}"] if packages else []), suite, str(unfinished), DEBIAN]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise Failed(f"{' '.join(command)}\n{done.stdout[-4000:]}")
