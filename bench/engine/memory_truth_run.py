@@ -5,6 +5,8 @@ import json
 import re
 import sys
 
+import numpy  # noqa: F401  a user's process has it; Forebay imports it with the first array
+
 import forebay as fb
 
 KIB = 1024
