@@ -43,11 +43,16 @@ Result<uint64_t> regular_size(int fd) {
   return static_cast<uint64_t>(info.st_size);
 }
 
+// Headers of an older system lack what the kernel may have: wheels are built against such headers.
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
 int try_openat2(const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags);
   how.resolve = RESOLVE_CACHED;
-  return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
+  return static_cast<int>(::syscall(__NR_openat2, AT_FDCWD, path, &how, sizeof how));
 }
 
 /// The file ended before the size that it had when it was opened.
