@@ -28,8 +28,10 @@ void* make_string(const redisReadTask* task, char* text, size_t length) {
   reply_of(task).add_string(kind, {text, length});
   return a_part();
 }
-void* make_array(const redisReadTask* task, int elements) {
-  reply_of(task).add(RedisReply::Kind::kArray, elements);
+// hiredis counts elements by int before version 1, and by size_t from there on.
+template <typename Count>
+void* make_array(const redisReadTask* task, Count elements) {
+  reply_of(task).add(RedisReply::Kind::kArray, static_cast<int64_t>(elements));
   return a_part();
 }
 void* make_integer(const redisReadTask* task, long long value) {
@@ -41,7 +43,17 @@ void* make_nil(const redisReadTask* task) {
   return a_part();
 }
 
-redisReplyObjectFunctions kPartMakers{make_string, make_array, make_integer, make_nil, [](void*) {}};
+redisReplyObjectFunctions part_makers() {
+  redisReplyObjectFunctions makers{};  // what only later versions and protocols have stays null
+  makers.createString = make_string;
+  makers.createArray = make_array;
+  makers.createInteger = make_integer;
+  makers.createNil = make_nil;
+  makers.freeObject = [](void*) {};
+  return makers;
+}
+
+redisReplyObjectFunctions kPartMakers = part_makers();
 
 }  // namespace
 
