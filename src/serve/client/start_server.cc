@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,13 @@ void reset_process() {
 }
 
 // Runs in the grandchild and makes only async-signal-safe calls.
+// C libraries before glibc 2.34 lack the function, and kernels before 5.9 the call.
+void close_descriptors_from(unsigned int first) {
+  if (syscall(__NR_close_range, first, ~0U, 0) == 0) return;
+  const long end = sysconf(_SC_OPEN_MAX);
+  for (int i = static_cast<int>(first); i < end; ++i) close(i);
+}
+
 [[noreturn]] void exec_server(const Launch& launch) {
   reset_process();
   // Moves all descriptors up first, because each may have a number that another one is to get.
@@ -105,7 +113,7 @@ void reset_process() {
   move_descriptor(error_pipe, kListeningAt + 1);
   fcntl(kListeningAt + 1, F_SETFD, FD_CLOEXEC);
   // Closes the client's files, sockets and devices, since the server outlives the client.
-  close_range(kListeningAt + 2, ~0U, 0);
+  close_descriptors_from(kListeningAt + 2);
   (void)!chdir("/");
   execve(launch.file.c_str(), launch.arguments.data(), launch.environment.data());
   const int error = errno;
