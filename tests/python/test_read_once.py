@@ -17,7 +17,10 @@ def sent_again(loader):
 
 @contextlib.contextmanager
 def read_once(objects, kind, **options):
-    """Gives a function that opens loaders over one server, whose objects must be read once each, but for requests that the store sent a second time, as it does on a busy machine."""
+    """Gives a function that opens loaders over one server. Its objects must be read once each, but for requests that the store sends a second time.
+
+    A busy machine makes some of these, and the store bounds them to 1 % of its requests.
+    """
     before = 0  # each bucket has a store of its own, and all lists of a process share one
     if kind == "list":
         with Objects(1) as other, opened(other.source(kind), IN_MEMORY, batch=1, epochs=1) as loader:
@@ -30,6 +33,8 @@ def read_once(objects, kind, **options):
             return loaders[-1]
 
         yield open_loader
+        store = loaders[-1].stats()["stores"][0]
+        assert store["hedges"] <= 0.01 * store["requests"], f"{store['hedges']} hedged of {store['requests']} requests"
         reads, again = server.reads(), sent_again(loaders[-1]) - before
         assert objects <= reads <= objects + again, f"{reads} reads of {objects} objects, {again} requests sent again"
 
