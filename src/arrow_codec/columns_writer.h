@@ -18,8 +18,8 @@ class ColumnsWriter {
  public:
   ColumnsWriter(const TablePlan& plan, std::span<const size_t> fields, int64_t rows);
 
-  /// Adds the column of the leaf TablePlan::leaves[leaf_index] (see flatten()), which must have `rows` rows in all. Must be called
-  /// once per leaf. Corrupt, naming the column, if the number of rows differs or the arrays
+  /// Adds the column of the leaf TablePlan::leaves[leaf_index] (see flatten()), which must have
+  /// `rows` rows in all. Must be called once per leaf. Corrupt, naming the column, if the number of rows differs or the arrays
   /// contradict the plan.
   Status add(size_t leaf_index, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned);
   /// The same for a leaf of INT96 timestamps, which was read both as seconds and as nanoseconds.

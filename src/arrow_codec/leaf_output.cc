@@ -122,8 +122,8 @@ Status visit_rows_with_zero(const FlatLeaf& flat, const Leaf& leaf, const Buffer
   return {};
 }
 
-/// Adds the rows with a 0 in `valid` to `bad`. It passes over the slots twice, because memory for the rows is requested before
-/// any is recorded.
+/// Adds the rows with a 0 in `valid` to `bad`. It passes over the slots twice, because memory for
+/// the rows is requested before any is recorded.
 Status add_rows_with_zero(const FlatLeaf& flat, const Leaf& leaf, const Buffer& valid, int level, const Status& reason,
                           BadRowCollector& bad) {
   size_t count = 0;
