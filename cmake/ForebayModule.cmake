@@ -92,6 +92,7 @@ function(forebay_loaded name)
   install(TARGETS forebay_${name} LIBRARY DESTINATION forebay COMPONENT python)
   if(FOREBAY_INSTALL_CPP AND NOT ARG_PYTHON_ONLY)
     install(TARGETS forebay_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
+    set_property(GLOBAL APPEND PROPERTY FOREBAY_INSTALLED_CPP forebay_${name})
   endif()
 endfunction()
 

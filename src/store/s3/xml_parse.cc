@@ -18,7 +18,7 @@ struct XmlHandler {
   std::vector<XmlEvent>& events;
   xmlParserCtxtPtr parser = nullptr;
   size_t depth = 0;
-  Status defect;
+  Status defect = {};
 
   static XmlHandler& of(void* self) { return *static_cast<XmlHandler*>(self); }
 
