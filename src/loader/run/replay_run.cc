@@ -186,7 +186,7 @@ ReplayState ReplayRun::state_of(const Rehearsal& buffer) const {
 // StateMismatch if the buffer is of another data set. InvalidArgument if it has more samples than
 // the capacity, or samples that this run cannot have.
 Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
-  if (state.source != source()->version().to_string())
+  if (state.source_version != source()->version().to_string())
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes = state.classes;
   int64_t all = 0;
