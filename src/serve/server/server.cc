@@ -123,7 +123,7 @@ Server::Server(ServerOptions options)
 
 Server::~Server() {
   clients_.clear();
-  if (engine_) engine_->set_batch_source(BlockSource::own_memory());
+  if (engine_) engine_->set_batch_memory(BlockSource::own_memory());
 }
 
 // Creates the listening socket at the path, unless another server listens there.
@@ -155,7 +155,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
 }
 
 void Server::prepare_sharing() {
-  engine_->set_batch_source(sharing_.blocks);
+  engine_->set_batch_memory(sharing_.blocks);
   const uint64_t memory = options_.memory.value_or(usable_memory() / 4);
   if (options_.memory) engine_->memory->set_most(memory);
   sharing_.together = std::make_shared<TogetherRuns>(options_.patience, *options_.clock);
