@@ -6,7 +6,7 @@
 #include <arrow/array.h>
 #include <fmt/format.h>
 
-#include "arrow_codec/converted_values.h"
+#include "arrow_codec/int96.h"
 #include "arrow_codec/recycling_pool.h"
 
 namespace forebay {

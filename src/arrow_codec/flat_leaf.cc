@@ -255,7 +255,8 @@ void fill_nulls(const Buffer& valid, const std::string& fill, uint8_t* values) {
 
 Status Walk::elements() {
   push_level();
-  FOREBAY_ASSIGN(LeafValues values, leaf_values(*array_, segments_, slots_, leaf_.read_as(), leaf_.wanted, owned_));
+  const FloatRounding rounding = leaf_.wanted ? FloatRounding::kNearest : FloatRounding::kExact;
+  FOREBAY_ASSIGN(LeafValues values, leaf_values(*array_, segments_, slots_, leaf_.read_as(), rounding, owned_));
   const bool nulls = !valid_.empty() && std::memchr(valid_.data(), 0, valid_.size()) != nullptr;
   if (nulls && !values.owned) {
     FOREBAY_ASSIGN(Buffer own, take_memory(values.bytes.size()));

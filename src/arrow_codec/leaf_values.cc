@@ -7,6 +7,7 @@
 #include <arrow/util/bit_util.h>
 #include <fmt/format.h>
 
+#include "arrow_codec/array_numbers.h"
 #include "arrow_codec/converted_values.h"
 #include "arrow_codec/piece_file.h"
 #include "arrow_codec/recycling_pool.h"
@@ -48,13 +49,6 @@ Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment>
 }
 
 template <typename T>
-T loaded(const uint8_t* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <typename T>
 Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const Segment> segments, int64_t count,
                             const LeafValues& values) {
   const Buffer& dictionary = values.bytes;
@@ -65,7 +59,7 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
                    if (array.IsNull(index)) return T{};
                    const int64_t entry = array.GetValueIndex(index);
                    if (entry < 0 || entry >= entries) return ++wrong, T{};
-                   return loaded<T>(dictionary.data() + static_cast<size_t>(entry) * sizeof(T));
+                   return loaded_as<T>(dictionary.data() + static_cast<size_t>(entry) * sizeof(T));
                  }));
   if (wrong > 0) return corrupt(fmt::format("{} values point outside of their dictionary", wrong));
   if (values.exact.empty()) return out;
@@ -77,10 +71,10 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
 }
 
 Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::span<const Segment> segments,
-                                   int64_t count, const ColumnType& to, bool round) {
+                                   int64_t count, const ColumnType& to, FloatRounding rounding) {
   const arrow::Array& dictionary = *array.dictionary();
   const Segment all{0, dictionary.length()};
-  FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), to, round, false));
+  FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), to, rounding, false));
   switch (dtype_size(to.dtype)) {
     case 1: return gathered<uint8_t>(array, segments, count, values);
     case 2: return gathered<uint16_t>(array, segments, count, values);
@@ -105,12 +99,12 @@ void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out
 }
 
 Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
-                               const ColumnType& to, bool round, bool owned) {
+                               const ColumnType& to, FloatRounding rounding, bool owned) {
   if (count == 0) return LeafValues{};
   const arrow::ArrayData& data = *array.data();
   switch (array.type_id()) {
     case Type::EXTENSION:
-      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, to, round,
+      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, to, rounding,
                          owned);
     case Type::NA: {
       FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * dtype_size(to.dtype)));
@@ -118,17 +112,17 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
       return LeafValues{std::move(out), true};
     }
     case Type::DICTIONARY:
-      return from_dictionary(static_cast<const arrow::DictionaryArray&>(array), segments, count, to, round);
+      return from_dictionary(static_cast<const arrow::DictionaryArray&>(array), segments, count, to, rounding);
     case Type::DECIMAL32:
     case Type::DECIMAL64:
     case Type::DECIMAL128:
-    case Type::DECIMAL256: return converted_values(array, segments, count, to, round);
+    case Type::DECIMAL256: return converted_values(array, segments, count, to, rounding);
     default: break;
   }
   FOREBAY_ASSIGN(const ColumnType own, leaf_type(*array.type()));
   // Unchanged ticks need no conversion; only the width may differ.
   const bool ticks = own.time.has_value() != to.time.has_value() && own.dtype == to.dtype;
-  if (own != to && !ticks) return converted_values(array, segments, count, to, round);
+  if (own != to && !ticks) return converted_values(array, segments, count, to, rounding);
   switch (array.type_id()) {
     case Type::BOOL: {
       FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count)));
@@ -143,7 +137,7 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
     case Type::TIME32: {
       const uint8_t* from = data.buffers[1]->data();
       return computed<int64_t>(segments, count, [&](int64_t index) {
-        return int64_t{loaded<int32_t>(from + static_cast<size_t>(data.offset + index) * sizeof(int32_t))};
+        return int64_t{loaded_as<int32_t>(from + static_cast<size_t>(data.offset + index) * sizeof(int32_t))};
       });
     }
     default: return copied(data, segments, count, dtype_size(to.dtype), owned);

@@ -28,12 +28,18 @@ struct LeafValues {
   Buffer exact = {};  ///< one byte per value, 0 if it was lost in a conversion; empty if none was
 };
 
+/// What becomes of decimals and floats that the other type does not hold exactly.
+enum class FloatRounding : uint8_t {
+  kExact,    ///< they are lost values
+  kNearest,  ///< they become the nearest float
+};
+
 /// Returns the segments of `array`, `count` elements in all, as elements of `to`. readable_as()
-/// must hold. Values of null elements are undefined. If `round`, decimals and floats may become the
-/// nearest float. The result is a view of Arrow's memory if possible; `owned` says whether such a
-/// view may be overwritten.
+/// must hold. Values of null elements are undefined. The result is a view of Arrow's memory if
+/// possible; `owned` says whether such a view may be overwritten. Corrupt if the array is
+/// inconsistent.
 Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
-                               const ColumnType& to, bool round, bool owned);
+                               const ColumnType& to, FloatRounding rounding, bool owned);
 
 /// Writes `count` bits, beginning with bit `first`, as bytes 0 and 1.
 void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out);

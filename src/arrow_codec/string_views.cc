@@ -2,7 +2,7 @@
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
 
-#include "arrow_codec/converted_values.h"
+#include "arrow_codec/element_text.h"
 #include "arrow_codec/leaf_values.h"
 #include "arrow_codec/recycling_pool.h"
 
@@ -91,7 +91,7 @@ Status add_numbers(const arrow::Array& array, Views& out, Made& made) {
   std::string& all = made.emplace_back();
   std::vector<size_t> ends;
   for (int64_t i = 0; i < array.length(); ++i) {
-    if (array.IsValid(i)) append_text(array, i, all);
+    if (array.IsValid(i)) FOREBAY_RETURN_IF_ERROR(append_text(array, i, all));
     ends.push_back(all.size());
   }
   FOREBAY_RETURN_IF_ERROR(charge_memory(all.capacity()));

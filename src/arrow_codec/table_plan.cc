@@ -314,4 +314,20 @@ Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& re
   return plan;
 }
 
+std::optional<TimeType> time_type(const TablePlan& plan, size_t field) {
+  const Output& output = plan.outputs[field];
+  return output.role == Output::Role::kValues ? plan.leaves[output.leaf].time : std::nullopt;
+}
+
+TableFile::Origin origin(const TablePlan& plan, size_t field) {
+  const size_t leaf_index = plan.outputs[field].leaf;
+  const Leaf& leaf = plan.leaves[leaf_index];
+  // A string counts as a list of its bytes, which is no list of the column.
+  const int own_list = leaf.strings() ? 1 : 0;
+  return {.values = plan.values_fields[leaf_index],
+          .structs = leaf.structs,
+          .untyped = leaf.type->id() == arrow::Type::NA,
+          .in_lists = leaf.lists > own_list || leaf.shape.rank() > 0};
+}
+
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #include "base/hash.h"
 
 #include <charconv>
+#include <new>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -11,19 +12,20 @@ namespace forebay {
 
 namespace {
 
-const HashKernels kLibraryKernels{[](const void* data, size_t size, uint64_t* low, uint64_t* high) {
-                                    const XXH128_hash_t hash = XXH3_128bits(data, size);
-                                    *low = hash.low64;
-                                    *high = hash.high64;
-                                  },
-                                  [](const void* data, size_t size) -> uint64_t { return XXH3_64bits(data, size); },
-                                  [](void* state, const void* data, size_t size) {
-                                    XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
-                                  }};
+void library_hash128(const void* data, size_t size, uint64_t* low, uint64_t* high) {
+  const XXH128_hash_t hash = XXH3_128bits(data, size);
+  *low = hash.low64;
+  *high = hash.high64;
+}
+uint64_t library_hash64(const void* data, size_t size) { return XXH3_64bits(data, size); }
+void library_update(void* state, const void* data, size_t size) {
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
+}
+constexpr HashKernels kLibraryKernels{library_hash128, library_hash64, library_update};
 
-// Chooses once for the process. xxHash's own dispatch leaves the upper halves of registers dirty,
-// which makes the code after it several times slower.
-const HashKernels& chosen_kernels() {
+// xxHash's own dispatch leaves the upper halves of registers dirty, which makes the code after it
+// several times slower.
+const HashKernels& choose_kernels() {
   const HashKernels* chosen = nullptr;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) chosen = hash_kernels_avx512();
@@ -32,27 +34,38 @@ const HashKernels& chosen_kernels() {
   return chosen == nullptr ? kLibraryKernels : *chosen;
 }
 
+// Chosen once for the process. Only functions that touch all bytes are kernels: the library resets
+// and digests states.
 const HashKernels& kernels() {
-  static const HashKernels& chosen = chosen_kernels();
+  static const HashKernels& chosen = choose_kernels();
   return chosen;
 }
 
 }  // namespace
 
 struct Hasher::State {
-  XXH3_state_t* xxh = XXH3_createState();
+  State() {
+    if (xxh == nullptr) throw std::bad_alloc();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   ~State() { XXH3_freeState(xxh); }
+
+  XXH3_state_t* const xxh = XXH3_createState();
 };
 
 std::string Hash128::to_string() const { return fmt::format("{:016x}{:016x}", high, low); }
 
 bool Hash128::parse(std::string_view text, Hash128* out) {
   if (text.size() != 32) return false;
-  auto part = [&](size_t at, uint64_t* value) {
-    const char* end = text.data() + at + 16;
-    return std::from_chars(text.data() + at, end, *value, 16).ptr == end;
+  const auto parse_half = [&](size_t begin, uint64_t* value) {
+    const char* end = text.data() + begin + 16;
+    return std::from_chars(text.data() + begin, end, *value, 16).ptr == end;
   };
-  return part(0, &out->high) && part(16, &out->low);
+  Hash128 parsed;
+  if (!parse_half(0, &parsed.high) || !parse_half(16, &parsed.low)) return false;
+  *out = parsed;
+  return true;
 }
 
 Hash128 hash128(const void* data, size_t size) {

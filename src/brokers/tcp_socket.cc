@@ -101,11 +101,7 @@ Result<TcpSocket> TcpSocket::connect(const HostPort& host, Deadline deadline, co
   Status last = unavailable("the name has no address");
   for (const SocketAddress& address : addresses) {
     auto fd = connect_to(address, deadline, stop);
-    if (fd.ok()) {
-      TcpSocket connected;
-      connected.socket_ = std::move(fd).value();
-      return connected;
-    }
+    if (fd.ok()) return TcpSocket(std::move(fd).value());
     last = fd.status();
     if (last.code() == Code::kCancelled) break;
   }
@@ -118,7 +114,7 @@ Status TcpSocket::send(std::span<const uint8_t> bytes, Deadline deadline, const 
     if (sent > 0) {
       bytes = bytes.subspan(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {
-      FOREBAY_RETURN_IF_ERROR(wait_to_write(deadline, stop));
+      FOREBAY_RETURN_IF_ERROR(wait_writable(deadline, stop));
     } else if (errno != EINTR) {
       return unavailable(std::strerror(errno));
     }
@@ -133,18 +129,18 @@ Result<size_t> TcpSocket::receive(std::span<uint8_t> into, Deadline deadline, co
     if (got > 0) return static_cast<size_t>(got);
     if (got == 0) return unavailable("the server has closed the connection");
     if (errno == EAGAIN) {
-      FOREBAY_RETURN_IF_ERROR(wait_to_read(deadline, stop));
+      FOREBAY_RETURN_IF_ERROR(wait_readable(deadline, stop));
     } else if (errno != EINTR) {
       return unavailable(std::strerror(errno));
     }
   }
 }
 
-Status TcpSocket::wait_to_read(Deadline deadline, const std::stop_token& stop) const {
+Status TcpSocket::wait_readable(Deadline deadline, const std::stop_token& stop) const {
   return wait_for(socket_.get(), POLLIN, deadline, stop);
 }
 
-Status TcpSocket::wait_to_write(Deadline deadline, const std::stop_token& stop) const {
+Status TcpSocket::wait_writable(Deadline deadline, const std::stop_token& stop) const {
   return wait_for(socket_.get(), POLLOUT, deadline, stop);
 }
 

@@ -123,8 +123,8 @@ Status TlsSocket::shake_hands(const std::string& name, Deadline deadline, const 
 Status TlsSocket::wait_for_more(int result, Deadline deadline, const std::stop_token& stop) {
   const int system_error = errno;
   switch (SSL_get_error(tls_.get(), result)) {
-    case SSL_ERROR_WANT_READ: return socket_.wait_to_read(deadline, stop);
-    case SSL_ERROR_WANT_WRITE: return socket_.wait_to_write(deadline, stop);
+    case SSL_ERROR_WANT_READ: return socket_.wait_readable(deadline, stop);
+    case SSL_ERROR_WANT_WRITE: return socket_.wait_writable(deadline, stop);
     case SSL_ERROR_ZERO_RETURN: return unavailable("the server has closed the connection");
     case SSL_ERROR_SYSCALL:
       return unavailable(system_error == 0 ? "the server has closed the connection" : std::strerror(system_error));

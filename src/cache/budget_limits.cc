@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,7 +17,19 @@ namespace forebay {
 
 namespace {
 
-uint64_t reserve_of(uint64_t all) { return std::min<uint64_t>(all / 20, uint64_t{1} << 30); }
+constexpr uint64_t kUnknownSpace = UINT64_MAX;  // no limit, because the system does not report it
+constexpr uint64_t kMaxReserve = uint64_t{1} << 30;
+
+// A twentieth of the disk, at most 1 GiB.
+uint64_t reserved_for_others(uint64_t disk_bytes) { return std::min(disk_bytes / 20, kMaxReserve); }
+
+std::optional<struct ::statvfs> disk_of(const CacheFolder& root) {
+  struct ::statvfs disk;
+  if (::fstatvfs(root.fd(), &disk) != 0) return std::nullopt;
+  return disk;
+}
+
+uint64_t bytes_of(const struct ::statvfs& disk) { return static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize; }
 
 void warn_once(const std::string& line) {
   static Mutex mutex;
@@ -32,28 +45,26 @@ void warn_once(const std::string& line) {
 }  // namespace
 
 uint64_t max_disk_budget(const CacheFolder& root) {
-  struct ::statvfs disk;
-  if (::fstatvfs(root.fd(), &disk) != 0) return UINT64_MAX;
-  const uint64_t all = static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize;
-  return all - reserve_of(all);
+  const auto disk = disk_of(root);
+  return disk ? bytes_of(*disk) - reserved_for_others(bytes_of(*disk)) : kUnknownSpace;
 }
 
 uint64_t available_disk_space(const CacheFolder& root) {
-  struct ::statvfs disk;
-  if (::fstatvfs(root.fd(), &disk) != 0) return UINT64_MAX;
+  const auto disk = disk_of(root);
+  if (!disk) return kUnknownSpace;
   // f_bavail rather than f_bfree: blocks reserved for root cannot be used.
-  const uint64_t free = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
-  return free - std::min(free, reserve_of(static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize));
+  const uint64_t free = static_cast<uint64_t>(disk->f_bavail) * disk->f_frsize;
+  return free - std::min(free, reserved_for_others(bytes_of(*disk)));
 }
 
 uint64_t default_memory_budget(int ranks) { return usable_memory() / 4 / static_cast<uint64_t>(std::max(ranks, 1)); }
 
 uint64_t max_memory_budget() { return usable_memory() / 4 * 3; }
 
-uint64_t clamp_budget(const std::string& argument, uint64_t budget, uint64_t limit, const std::string& where) {
+uint64_t clamp_budget(const std::string& budget_name, uint64_t budget, uint64_t limit, const std::string& resource) {
   if (budget <= limit) return budget;
-  warn_once(fmt::format("cache: {}={} is more than {} has for it; up to {} is used", argument, format_byte_size(budget),
-                        where, format_byte_size(limit)));
+  warn_once(fmt::format("cache: {}={} is more than {} allows; {} is used", budget_name, format_byte_size(budget),
+                        resource, format_byte_size(limit)));
   return limit;
 }
 

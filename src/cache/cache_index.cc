@@ -1,11 +1,12 @@
 #include "cache/cache_index.h"
-#include "base/read_all.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <ctime>
 #include <vector>
+
+#include "base/read_all.h"
 
 namespace forebay {
 
@@ -40,7 +41,7 @@ void CacheIndex::find_segments(const CacheFolder& folder) {
   struct ::stat info;
   if (::fstat(folder.fd(), &info) != 0) return;
   const int64_t changed = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
-  if (changed == listed_at_ns_) return;
+  if (changed == listed_mtime_ns_) return;
   bool complete = true;
   for (const std::string& name : folder.names()) {
     const std::optional<uint32_t> number = segment_number(name, kIndexEnding);
@@ -56,43 +57,43 @@ void CacheIndex::find_segments(const CacheFolder& folder) {
   struct ::timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-  if (complete && now_ns - changed > 20'000'000) listed_at_ns_ = changed;
+  if (complete && now_ns - changed > 20'000'000) listed_mtime_ns_ = changed;
 }
 
 void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) {
   struct ::stat info;
   if (::fstat(segment.index.get(), &info) != 0) return;
   const uint64_t end = whole_rows(static_cast<uint64_t>(info.st_size));
-  if (segment.read_to == 0) {
+  if (segment.read_bytes == 0) {
     SegmentHeader header;
     if (end < kSegmentRowBytes || !read_all(segment.index.get(), &header, sizeof header, 0) || !header.valid()) return;
-    segment.read_to = kSegmentRowBytes;
+    segment.read_bytes = kSegmentRowBytes;
   }
   // Read after the size of the index. A row follows its data, so the data of each row before `end`
   // lies within this size.
-  if (segment.read_to >= end) return;
+  if (segment.read_bytes >= end) return;
   const std::optional<struct ::stat> data = folder.stat(segment_file(number, kDataEnding));
   if (!data) return;
-  std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
-  while (segment.read_to < end) {
-    const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
-    if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_to)) return;
-    const uint64_t taken = take_rows(number, rows.data(), bytes / kSegmentRowBytes, segment.read_to,
-                                     static_cast<uint64_t>(data->st_size), segment.read_to + bytes == end);
-    segment.read_to += taken * kSegmentRowBytes;
+  std::vector<SegmentRow> rows(std::min((end - segment.read_bytes) / kSegmentRowBytes, kRowsInOneRead));
+  while (segment.read_bytes < end) {
+    const uint64_t bytes = std::min(end - segment.read_bytes, rows.size() * kSegmentRowBytes);
+    if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_bytes)) return;
+    const std::span<const SegmentRow> read(rows.data(), bytes / kSegmentRowBytes);
+    const uint64_t taken = take_rows(read, {.segment = number,
+                                            .offset = segment.read_bytes,
+                                            .data_bytes = static_cast<uint64_t>(data->st_size),
+                                            .is_last = segment.read_bytes + bytes == end});
+    segment.read_bytes += taken * kSegmentRowBytes;
     if (taken * kSegmentRowBytes < bytes) return;
   }
 }
 
-/// Adds the entries of `count` rows and returns the number of rows that need not be read again. An
-/// invalid last row of the file may be one that is being written: it is read again later.
-uint64_t CacheIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
-                               uint64_t data_bytes, bool at_end) {
+uint64_t CacheIndex::take_rows(std::span<const SegmentRow> rows, const IndexPart& part) {
   const ExclusiveLock lock(mutex_);
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     const SegmentRow& row = rows[i];
     if (!row.valid()) {
-      if (at_end && i + 1 == count && !row.dead()) {
+      if (part.is_last && i + 1 == rows.size() && !row.dead()) {
         count_memory();
         return i;
       }
@@ -100,14 +101,18 @@ uint64_t CacheIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
     }
     // Its data is missing (a crash, or another writer cut it off). The row is skipped for good,
     // because rows are read once. valid() excludes an overflow.
-    if (row.offset + row.bytes > data_bytes) continue;
-    const Location location{number, at + i * kSegmentRowBytes, row.offset, row.bytes, row.seconds};
+    if (row.offset + row.bytes > part.data_bytes) continue;
+    const Location location{.segment = part.segment,
+                            .row_offset = part.offset + i * kSegmentRowBytes,
+                            .data_offset = row.offset,
+                            .data_bytes = row.bytes,
+                            .compute_seconds = row.seconds};
     // If two writers wrote the same entry, the first row read counts; the bytes of the other stay
     // unused.
     if (entries_.emplace(row.id, location).second) bytes_ += row.bytes;
   }
   count_memory();
-  return count;
+  return rows.size();
 }
 
 void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
@@ -117,7 +122,7 @@ void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     location = found->second;
-    bytes_ -= location.bytes;
+    bytes_ -= location.data_bytes;
     entries_.erase(found);
     count_memory();
   }
@@ -125,10 +130,10 @@ void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
   SegmentRow row;
   // Opened by name, because the descriptor for reading cannot write. Read again, because the cache
   // may have been removed and created anew.
-  if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
+  if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_offset) || row.id != id) return;
   const SegmentRow dead{};
   // If this fails, the next process finds the damage, too.
-  (void)write_all(file->get(), &dead, sizeof dead, location.row_at);
+  (void)write_all(file->get(), &dead, sizeof dead, location.row_offset);
 }
 
 uint64_t CacheIndex::entries() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -23,12 +24,13 @@ namespace forebay {
 /// the cache or marked the entry as damaged since.
 class CacheIndex {
  public:
+  /// Where an entry is, and what it cost.
   struct Location {
     uint32_t segment = 0;
-    uint64_t row_at = 0;  ///< offset of its row in the index file
-    uint64_t offset = 0;  ///< of its bytes in the data file
-    uint64_t bytes = 0;
-    double seconds = 0;
+    uint64_t row_offset = 0;     ///< of its row in the index file
+    uint64_t data_offset = 0;    ///< of its bytes in the data file
+    uint64_t data_bytes = 0;     ///< bytes of the entry
+    double compute_seconds = 0;  ///< cost of computing the entry
   };
 
   std::optional<Location> find(const Hash128& id) const;
@@ -48,20 +50,29 @@ class CacheIndex {
  private:
   struct Segment {
     FileDescriptor index;
-    uint64_t read_to = 0;
+    uint64_t read_bytes = 0;  ///< bytes of the file that are in entries_; 0: not even its header
+  };
+  /// Rows that were read from an index file.
+  struct IndexPart {
+    uint32_t segment = 0;
+    uint64_t offset = 0;      ///< of the first row in the index file
+    uint64_t data_bytes = 0;  ///< size of the data file
+    bool is_last = false;     ///< the index file ends with these rows
   };
   void read_new_rows(const CacheFolder& folder) FOREBAY_REQUIRES(reading_);
   void find_segments(const CacheFolder& folder) FOREBAY_REQUIRES(reading_);
   void read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
-  uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
-                     bool at_end);
+  /// Adds the entries of `rows`, and returns the number of rows that need not be read again. An
+  /// invalid last row of the file may be one that is being written: it is read again later.
+  uint64_t take_rows(std::span<const SegmentRow> rows, const IndexPart& part);
   void count_memory() FOREBAY_REQUIRES(mutex_);
 
-  Mutex reading_;
+  Mutex reading_;  ///< held while files are read; locked before mutex_
   std::map<uint32_t, Segment> segments_ FOREBAY_GUARDED_BY(reading_);
-  int64_t listed_at_ns_ FOREBAY_GUARDED_BY(reading_) = -1;
+  /// Modification time of the folder when it was last listed; -1: never.
+  int64_t listed_mtime_ns_ FOREBAY_GUARDED_BY(reading_) = -1;
 
-  mutable SharedMutex mutex_;
+  mutable SharedMutex mutex_;  ///< never held while files are read
   std::unordered_map<Hash128, Location, HashOfHash> entries_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> memory_bytes_{0};

@@ -154,7 +154,7 @@ std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
   if (!found) return std::nullopt;
   ReadRequest request;
   request.key = fmt::format("{}/{}", cache_name_, segment_file(found->segment, kDataEnding));
-  request.range = ByteRange{found->offset, found->bytes};
+  request.range = ByteRange{found->data_offset, found->data_bytes};
   return Found{store_.get(), std::move(request)};
 }
 

@@ -115,10 +115,10 @@ TEST_F(SegmentTest, what_was_written_is_found_with_its_place_and_its_cost) {
   const auto location = index.find(id_of(2));
   ASSERT_TRUE(location.has_value());
   EXPECT_EQ(location->segment, 0u);
-  EXPECT_EQ(location->offset, at);
-  EXPECT_EQ(location->bytes, 300u);
-  EXPECT_EQ(location->seconds, 0.25);
-  EXPECT_EQ(location->row_at, 2 * kSegmentRowBytes);
+  EXPECT_EQ(location->data_offset, at);
+  EXPECT_EQ(location->data_bytes, 300u);
+  EXPECT_EQ(location->compute_seconds, 0.25);
+  EXPECT_EQ(location->row_offset, 2 * kSegmentRowBytes);
   EXPECT_EQ(index.find(id_of(3)), std::nullopt);
   EXPECT_EQ(index.bytes(), 400u);
   EXPECT_GT(index.memory_bytes(), 0u);
@@ -261,7 +261,7 @@ TEST_F(SegmentTest, readers_see_whole_entries_while_one_writes) {
     index.refresh(folder_);
     EXPECT_GE(index.entries(), seen);
     seen = index.entries();
-    for (uint64_t n = 0; n < seen; ++n) ASSERT_EQ(index.find(id_of(n))->bytes, 100u);
+    for (uint64_t n = 0; n < seen; ++n) ASSERT_EQ(index.find(id_of(n))->data_bytes, 100u);
     if (testing::Test::HasFailure()) break;
   }
   writing.join();

@@ -24,9 +24,9 @@ int terminal_width(FILE* file) {
 
 }  // namespace
 
-std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width,
+std::string progress_line(const std::string& label, int64_t done, int64_t total, double per_second, int width,
                           const std::string& note) {
-  const std::string left = what + "  ";
+  const std::string left = label + "  ";
   const std::string right =
       fmt::format("  {} of {}  {:.0f}/s{}{}", done, total, per_second, note.empty() ? "" : "  ", note);
   const auto room = static_cast<int64_t>(width) - static_cast<int64_t>(left.size() + right.size()) - 2;
@@ -49,10 +49,10 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
   return line;
 }
 
-Progress::Progress(const Console& console, std::string what, int64_t total, bool quiet)
-    : console_(console), what_(std::move(what)), total_(total), quiet_(quiet),
-      terminal_(isatty(fileno(console.err)) == 1), begin_ns_(monotonic_ns()) {
-  if (terminal_) draw(0, begin_ns_);
+Progress::Progress(const Console& console, std::string label, int64_t total, bool quiet)
+    : console_(console), label_(std::move(label)), total_(total), quiet_(quiet),
+      terminal_(isatty(fileno(console.err)) == 1), start_ns_(monotonic_ns()) {
+  if (terminal_) draw(0, start_ns_, {});
 }
 
 Progress::~Progress() {
@@ -61,24 +61,24 @@ Progress::~Progress() {
 
 void Progress::update(int64_t done, const std::function<std::string()>& note) {
   const int64_t now_ns = monotonic_ns();
-  if (terminal_ && now_ns - drawn_ns_ >= kRedrawNs) draw(done, now_ns, note);
+  if (terminal_ && now_ns - last_draw_ns_ >= kRedrawNs) draw(done, now_ns, note);
   if (terminal_ || total_ <= 0) return;
   // In a file each update is a separate line, and four of them are enough.
   const int64_t quarters = done * 4 / total_;
-  if (quarters > quarters_) draw(done, now_ns);
-  quarters_ = quarters;
+  if (quarters > quarters_shown_) draw(done, now_ns, {});
+  quarters_shown_ = quarters;
 }
 
 void Progress::draw(int64_t done, int64_t now_ns, const std::function<std::string()>& note) {
-  drawn_ns_ = now_ns;
+  last_draw_ns_ = now_ns;
   if (quiet_) return;
-  const double per_second = static_cast<double>(done) / std::max(1e-9, static_cast<double>(now_ns - begin_ns_) * 1e-9);
+  const double per_second = static_cast<double>(done) / std::max(1e-9, static_cast<double>(now_ns - start_ns_) * 1e-9);
   if (!terminal_) {
-    fmt::print(console_.err, "{}: {} of {}\n", what_, done, total_);
+    fmt::print(console_.err, "{}: {} of {}\n", label_, done, total_);
     return;
   }
   fmt::print(console_.err, "\r{}\033[K",
-             progress_line(what_, done, total_, per_second, terminal_width(console_.err), note ? note() : ""));
+             progress_line(label_, done, total_, per_second, terminal_width(console_.err), note ? note() : ""));
   std::fflush(console_.err);
 }
 

@@ -8,9 +8,9 @@
 
 namespace forebay {
 
-/// Returns a line of at most `width` characters that ends in `note`:
+/// Returns a line of progress, cut to `width` characters. `note`, if any, is at its end:
 /// "epoch 0  [======>     ]  1280 of 2100  812/s  limit: storage".
-std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width,
+std::string progress_line(const std::string& label, int64_t done, int64_t total, double per_second, int width,
                           const std::string& note = "");
 
 /// Shows the progress of a run on `err`: a bar that is redrawn on a terminal, otherwise a line for
@@ -18,7 +18,9 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
 /// times a second. The caller chooses the unit of `done` and `total`, and `done` must not decrease.
 class Progress {
  public:
-  Progress(const Console& console, std::string what, int64_t total, bool quiet);
+  /// With `quiet` nothing is shown. If `total` is 0 or less, only a terminal shows progress.
+  Progress(const Console& console, std::string label, int64_t total, bool quiet);
+  /// Clears the line of a terminal.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,14 +29,14 @@ class Progress {
   void update(int64_t done, const std::function<std::string()>& note = {});
 
  private:
-  void draw(int64_t done, int64_t now_ns, const std::function<std::string()>& note = {});
+  void draw(int64_t done, int64_t now_ns, const std::function<std::string()>& note);
 
   Console console_;
-  std::string what_;
+  std::string label_;
   int64_t total_;
   bool quiet_, terminal_;
-  int64_t begin_ns_, drawn_ns_ = 0;
-  int64_t quarters_ = 0;
+  int64_t start_ns_, last_draw_ns_ = 0;
+  int64_t quarters_shown_ = 0;
 };
 
 }  // namespace forebay

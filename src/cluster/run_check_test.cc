@@ -50,8 +50,9 @@ TEST_F(RunCheckTest, a_rank_that_has_other_settings_than_rank_0_is_told_what_dif
   for (int times = 0; times < 2; ++times) {
     const Status told = poll(*other);
     EXPECT_EQ(told.code(), Code::kStateMismatch);
-    EXPECT_EQ(told.message(),
-              "rank 2 has another run than rank 0: seed=8 (7 there), samples=20 (21 there); give all ranks the same");
+    EXPECT_EQ(
+        told.message(),
+        "rank 2 has other settings than rank 0: seed=8 (rank 0: 7), samples=20 (rank 0: 21); give all ranks the same");
   }
   EXPECT_EQ(other->ask({}).status().code(), Code::kStateMismatch) << "known without a question";
   for (int times = 0; times < 3; ++times) EXPECT_TRUE(poll(*same).ok());
@@ -65,10 +66,10 @@ TEST_F(RunCheckTest, a_term_says_what_to_do_and_one_of_another_version_is_left_o
   own.terms.push_back({"new", "1"});
   leader.terms.push_back({"shard_by", "locality"});
   leader.terms.push_back({"old", "2"});
-  EXPECT_EQ(
-      own.check_same(1, leader).message(),
-      "rank 1 has another run than rank 0: seed=8 (7 there), shard_by=count (locality there); give all ranks the same; "
-      "give shard_by=");
+  EXPECT_EQ(own.check_same(1, leader).message(),
+            "rank 1 has other settings than rank 0: seed=8 (rank 0: 7), shard_by=count (rank 0: locality); give all "
+            "ranks the same; "
+            "give shard_by=");
 }
 
 TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_sets_its_terms_later) {

@@ -12,7 +12,8 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kRunMessage = "fbrunrs1";
+// Service "run", response, version 1.
+constexpr std::string_view kRunResponse = "fbrunrs1";
 
 }  // namespace
 
@@ -20,36 +21,39 @@ Status RunTerms::check_same(int rank, const RunTerms& leader) const {
   std::string differs, advice;
   for (const Term& own : terms) {
     const auto found = std::ranges::find(leader.terms, own.name, &Term::name);
-    if (found == leader.terms.end() || found->value == own.value) continue;
-    differs += fmt::format("{}{}={} ({} there)", differs.empty() ? "" : ", ", own.name, own.value, found->value);
+    if (found == leader.terms.end()) continue;  // rank 0 has another version
+    if (found->value == own.value) continue;
+    differs += fmt::format("{}{}={} (rank 0: {})", differs.empty() ? "" : ", ", own.name, own.value, found->value);
     if (advice.empty() && !own.advice.empty()) advice = "; " + own.advice;
   }
   if (differs.empty()) return {};
   return {Code::kStateMismatch,
-          fmt::format("rank {} has another run than rank 0: {}; give all ranks the same{}", rank, differs, advice)};
+          fmt::format("rank {} has other settings than rank 0: {}; give all ranks the same{}", rank, differs, advice)};
 }
 
 Buffer encode_run(const std::optional<RunTerms>& terms) {
-  MessageFields out(kRunMessage);
+  MessageFields out(kRunResponse);
   out.put(uint8_t{terms.has_value()});
-  for (const RunTerms::Term& term : terms ? terms->terms : std::vector<RunTerms::Term>()) {
-    out.put_text(term.name);
-    out.put_text(term.value);
+  if (terms) {
+    for (const RunTerms::Term& term : terms->terms) {
+      out.put_text(term.name);
+      out.put_text(term.value);
+    }
   }
   return out.done();
 }
 
 Result<std::optional<RunTerms>> parse_run(std::span<const uint8_t> bytes) {
-  FOREBAY_ASSIGN(const std::string_view fields, read_fields(bytes, kRunMessage));
+  FOREBAY_ASSIGN(const std::string_view fields, read_fields(bytes, kRunResponse));
   ByteReader in(fields);
-  const bool known = in.take<uint8_t>() != 0;
-  RunTerms read;
-  while (known && in.left() > 0) {
+  const bool is_set = in.take<uint8_t>() != 0;
+  RunTerms terms;
+  while (is_set && in.left() > 0) {
     std::string name = in.take_text();
-    read.terms.push_back({std::move(name), in.take_text()});
+    terms.terms.push_back({std::move(name), in.take_text()});
   }
   FOREBAY_RETURN_IF_ERROR(check_all_read(in));
-  return known ? std::optional(std::move(read)) : std::nullopt;
+  return is_set ? std::optional(std::move(terms)) : std::nullopt;
 }
 
 }  // namespace forebay

@@ -12,12 +12,12 @@ namespace {
 
 /// The bits of one pixel.
 uint32_t pixel_at(const BmpHeader& header, const uint8_t* row, int64_t x) {
-  if (header.bits <= 8) {
-    const int per_byte = 8 / header.bits, mask = (1 << header.bits) - 1;
-    const int shift = 8 - header.bits - static_cast<int>(x % per_byte) * header.bits;
+  if (header.bits_per_pixel <= 8) {
+    const int per_byte = 8 / header.bits_per_pixel, mask = (1 << header.bits_per_pixel) - 1;
+    const int shift = 8 - header.bits_per_pixel - static_cast<int>(x % per_byte) * header.bits_per_pixel;
     return static_cast<uint32_t>(row[x / per_byte] >> shift & mask);
   }
-  const int size = header.bits / 8;
+  const int size = header.bits_per_pixel / 8;
   uint32_t pixel = 0;
   for (int i = 0; i < size; ++i) pixel |= uint32_t{row[x * size + i]} << (8 * i);
   return pixel;
@@ -45,15 +45,16 @@ class RowConverter {
       *to = static_cast<uint8_t>(pixel);
       return;
     }
-    const uint8_t alpha = header.bits > 8 && header.alpha.largest > 0 ? header.alpha.value(pixel) : uint8_t{255};
+    const uint8_t alpha =
+        header.bits_per_pixel > 8 && header.alpha.max_value > 0 ? header.alpha.scaled(pixel) : uint8_t{255};
     if (mode_ == ColorMode::kAlpha) {
       *to = alpha;
       return;
     }
-    if (header.bits <= 8) {
+    if (header.bits_per_pixel <= 8) {
       std::memcpy(to, &header.palette[size_t{3} * pixel], 3);
     } else {
-      for (size_t c = 0; c < 3; ++c) to[c] = header.channels[c].value(pixel);
+      for (size_t c = 0; c < 3; ++c) to[c] = header.channels[c].scaled(pixel);
     }
     if (mode_ == ColorMode::kRgba) to[3] = alpha;
   }
@@ -67,12 +68,13 @@ class RowConverter {
 Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, RowConverter& converter) {
   const auto row_bytes = static_cast<uint64_t>(header.row_bytes());
   // The padding after the last row may be missing.
-  const auto last_row_bytes = static_cast<uint64_t>((header.width * header.bits + 7) / 8);
+  const auto last_row_bytes = static_cast<uint64_t>((header.width * header.bits_per_pixel + 7) / 8);
   const uint64_t needed = row_bytes * static_cast<uint64_t>(header.height - 1) + last_row_bytes;
-  if (header.data_offset > bytes.size() || needed > bytes.size() - header.data_offset) return corrupt("BMP ends early");
+  if (header.pixels_offset > bytes.size() || needed > bytes.size() - header.pixels_offset)
+    return corrupt("BMP ends early");
   for (int64_t y = crop.y; y < crop.y + crop.height; ++y) {
     const auto stored_y = static_cast<uint64_t>(header.top_down ? y : header.height - 1 - y);
-    const uint8_t* row = bytes.data() + header.data_offset + stored_y * row_bytes;
+    const uint8_t* row = bytes.data() + header.pixels_offset + stored_y * row_bytes;
     converter.emit(header, row, crop.x);
   }
   return {};
@@ -94,7 +96,7 @@ Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
   if (header.width != info.stored_width || header.height != info.stored_height) {
     return corrupt("BMP whose header is not the one that was read before");
   }
-  if (mode == ColorMode::kPalette && header.bits > 8) return no_palette("a BMP of more than 8 bits a pixel");
+  if (mode == ColorMode::kPalette && header.bits_per_pixel > 8) return no_palette("a BMP of more than 8 bits a pixel");
   RowConverter converter(crop, mode, sink);
   return decode_rows(bytes, header, crop, converter);
 }

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <jpeglib.h>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 
 namespace forebay {
 
@@ -88,7 +88,7 @@ class JpegWriter {
 
 Result<Buffer> encode_jpeg(const Tensor& pixels, int quality) {
   if (quality < 1 || quality > 100) return invalid_argument(fmt::format("quality is {}; it is 1 to 100", quality));
-  if (!can_be_encoded(pixels) || pixels.shape[0] > kMaxJpegSide || pixels.shape[1] > kMaxJpegSide)
+  if (!is_encodable_image(pixels) || pixels.shape[0] > kMaxJpegSide || pixels.shape[1] > kMaxJpegSide)
     return invalid_argument(
         fmt::format("{} {} is no picture that a JPEG holds", dtype_name(pixels.dtype), pixels.shape.to_string()));
   JpegWriter writer(pixels, quality);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <spng.h>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 
 namespace forebay {
 
@@ -26,13 +26,13 @@ Buffer owned_copy(const void* bytes, size_t size) {
 
 }  // namespace
 
-bool can_be_encoded(const Tensor& pixels) {
+bool is_encodable_image(const Tensor& pixels) {
   return pixels.dtype == DType::kUint8 && pixels.shape.rank() == 3 && pixels.shape.elements() > 0 &&
          (pixels.shape[2] == 1 || pixels.shape[2] == 3);
 }
 
 Result<Buffer> encode_png(const Tensor& pixels) {
-  if (!can_be_encoded(pixels))
+  if (!is_encodable_image(pixels))
     return invalid_argument(
         fmt::format("{} {} is no picture that a PNG holds", dtype_name(pixels.dtype), pixels.shape.to_string()));
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> library(spng_ctx_new(SPNG_CTX_ENCODER), spng_ctx_free);

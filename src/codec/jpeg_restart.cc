@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "base/hash.h"
-#include "codec/encode.h"
 #include "codec/jpeg_library.h"
+#include "codec/jpeg_restart.h"
 
 namespace forebay {
 

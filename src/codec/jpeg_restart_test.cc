@@ -2,8 +2,9 @@
 #include <cstring>
 #include <string>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 #include "codec/jpeg_library.h"
+#include "codec/jpeg_restart.h"
 #include "codec/jpeg_test_encoder.h"
 
 namespace forebay {

@@ -19,9 +19,9 @@ OrientationMap orientation_map(int orientation) {
   }
 }
 
-Rect upright_to_stored(int64_t stored_width, int64_t stored_height, int orientation, const Rect& upright) {
+Rect upright_to_stored(int64_t stored_width, int64_t stored_height, int orientation, const Rect& upright_rect) {
   const OrientationMap map = orientation_map(orientation);
-  Rect stored = upright;
+  Rect stored = upright_rect;
   if (map.transpose) {
     std::swap(stored.x, stored.y);
     std::swap(stored.width, stored.height);
@@ -31,22 +31,22 @@ Rect upright_to_stored(int64_t stored_width, int64_t stored_height, int orientat
   return stored;
 }
 
-Rect upright_to_stored(const ImageInfo& info, const Rect& upright) {
-  return upright_to_stored(info.stored_width, info.stored_height, info.orientation, upright);
+Rect upright_to_stored(const ImageInfo& info, const Rect& upright_rect) {
+  return upright_to_stored(info.stored_width, info.stored_height, info.orientation, upright_rect);
 }
 
-void orient_pixels(const uint8_t* stored, int64_t stored_w, int64_t stored_h, int channels, int orientation,
+void orient_pixels(const uint8_t* stored, int64_t stored_width, int64_t stored_height, int pixel_bytes, int orientation,
                    uint8_t* upright) {
   const OrientationMap map = orientation_map(orientation);
-  const int64_t upright_w = map.transpose ? stored_h : stored_w;
-  const int64_t step_x = map.transpose ? upright_w : 1;
-  const int64_t step_y = map.transpose ? 1 : upright_w;
-  for (int64_t y = 0; y < stored_h; ++y) {
-    const uint8_t* from = stored + y * stored_w * channels;
-    const int64_t to_y = map.flip_y ? stored_h - 1 - y : y;
-    for (int64_t x = 0; x < stored_w; ++x, from += channels) {
-      const int64_t to_x = map.flip_x ? stored_w - 1 - x : x;
-      std::memcpy(upright + (to_x * step_x + to_y * step_y) * channels, from, static_cast<size_t>(channels));
+  const int64_t upright_width = map.transpose ? stored_height : stored_width;
+  const int64_t step_x = map.transpose ? upright_width : 1;
+  const int64_t step_y = map.transpose ? 1 : upright_width;
+  for (int64_t y = 0; y < stored_height; ++y) {
+    const uint8_t* from = stored + y * stored_width * pixel_bytes;
+    const int64_t to_y = map.flip_y ? stored_height - 1 - y : y;
+    for (int64_t x = 0; x < stored_width; ++x, from += pixel_bytes) {
+      const int64_t to_x = map.flip_x ? stored_width - 1 - x : x;
+      std::memcpy(upright + (to_x * step_x + to_y * step_y) * pixel_bytes, from, static_cast<size_t>(pixel_bytes));
     }
   }
 }

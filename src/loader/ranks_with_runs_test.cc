@@ -40,7 +40,7 @@ class RanksWithRuns : public testing::Test {
     const Status told = heard(numbers(12).batch(2), second, std::move(others));
     EXPECT_EQ(told.code(), Code::kStateMismatch) << differs;
     EXPECT_TRUE(
-        told.message().starts_with("rank 1 has another run than rank 0: " + differs + "; give all ranks the same"))
+        told.message().starts_with("rank 1 has other settings than rank 0: " + differs + "; give all ranks the same"))
         << told.message();
   }
 
@@ -61,16 +61,17 @@ class RanksWithRuns : public testing::Test {
 }  // namespace
 
 TEST_F(RanksWithRuns, are_refused_settings_that_would_duplicate_samples) {
-  expect_told(numbers(12).batch(2), "seed=8 (7 there)", {.seed = 8});
-  expect_told(numbers(12).batch(3), "batch size=3 (2 there)");
-  expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (partial there)");
-  expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2), "shuffle=none (given there)");
+  expect_told(numbers(12).batch(2), "seed=8 (rank 0: 7)", {.seed = 8});
+  expect_told(numbers(12).batch(3), "batch size=3 (rank 0: 2)");
+  expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (rank 0: partial)");
+  expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2),
+              "shuffle=none (rank 0: given)");
   expect_told(numbers(12).batch(2), "shard_by=count (locality, hosts 2 there)",
               {.seed = 7, .job = {.shard_by = ShardBy::kCount}});
   // For example, a host without space for a cache.
   expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (locality, hosts 2 there)");
   const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
-  EXPECT_NE(told.message().find("samples=13 (12 there), data set="), std::string::npos) << told.message();
+  EXPECT_NE(told.message().find("samples=13 (rank 0: 12), data set="), std::string::npos) << told.message();
 }
 
 TEST_F(RanksWithRuns, may_have_other_budgets) {

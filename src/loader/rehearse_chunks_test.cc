@@ -7,7 +7,7 @@
 #include <compare>
 #include <map>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 #include "forebay/ledger.h"
 #include "format/webdataset/tar_test_support.h"
 #include "loader/loader_test_support.h"

@@ -16,9 +16,9 @@ Status check_restart_markers(const Description& description, size_t cut);
 Status check_options(const MaterializeOptions& options);
 
 /// Checks whether these fields can be written in the requested format. check_options() must have
-/// accepted the options. `in_chunks` says that the fields are those of a table. Unsupported, naming
+/// accepted the options. `is_table` says that the fields are those of a table. Unsupported, naming
 /// a format that can hold them; InvalidArgument for a reserved name.
-Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_chunks);
+Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool is_table);
 
 /// InvalidArgument if the finished data at a location may not be replaced: it has other steps, or
 /// `update` is not set.

@@ -95,6 +95,19 @@ TEST_F(Materialize, RanksTogetherWriteWhatOneWrites) {
   EXPECT_EQ(files_in(folder_), files_in(folder_ + "-3"));
 }
 
+TEST_F(Materialize, FinishedDataHasTheSamplesOfItsOwnShards) {
+  MaterializeOptions options;
+  options.cut = "last";
+  options.shards = 3;
+  ASSERT_TRUE(materialize(numbers(100, 3).batch(7), folder_, options).ok());
+  const auto finished = Materializer::open(numbers(100, 3).batch(7), folder_, options);
+  ASSERT_TRUE(finished.ok()) << finished.status().to_string();
+  EXPECT_EQ((*finished)->shards(), 3);
+  EXPECT_TRUE((*finished)->left().empty());
+  EXPECT_EQ((*finished)->samples({0, 1, 2}), 100);
+  EXPECT_GT((*finished)->samples({1}), 0);
+}
+
 TEST_F(Materialize, OtherDataAtTheLocationIsNotOverwritten) {
   MaterializeOptions options;
   options.cut = "last";

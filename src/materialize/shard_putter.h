@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "materialize/background_calls.h"
+#include "materialize/interruptible_runner.h"
 #include "materialize/unfinished_folder.h"
 
 namespace forebay {
@@ -15,13 +15,11 @@ namespace forebay {
 /// are in memory.
 class ShardPutter {
  public:
-  ShardPutter(const UnfinishedFolder& folder, const BackgroundCalls& in_background)
-      : folder_(folder), in_background_(in_background) {}
+  ShardPutter(const UnfinishedFolder& folder, const InterruptibleRunner& runner) : folder_(folder), runner_(runner) {}
 
   /// Waits for the write in progress. The write is stopped first if all work should end.
   ~ShardPutter() {
-    if (pending_.valid() && (in_background_.should_stop() || std::uncaught_exceptions() > 0))
-      in_background_.request_stop();
+    if (pending_.valid() && (runner_.should_stop() || std::uncaught_exceptions() > 0)) runner_.request_stop();
   }
   ShardPutter(const ShardPutter&) = delete;
   ShardPutter& operator=(const ShardPutter&) = delete;
@@ -36,14 +34,14 @@ class ShardPutter {
   /// Waits for the write in progress, and returns its result, if any.
   Result<std::optional<StoredShard>> wait() {
     if (!pending_.valid()) return std::optional<StoredShard>();
-    in_background_.wait(pending_);
+    runner_.wait(pending_);
     FOREBAY_ASSIGN(StoredShard stored, pending_.get());
     return std::optional(std::move(stored));
   }
 
  private:
   const UnfinishedFolder& folder_;
-  const BackgroundCalls& in_background_;
+  const InterruptibleRunner& runner_;
   std::future<Result<StoredShard>> pending_;  ///< declared last: its destructor waits
 };
 

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 #include "codec/image.h"
+#include "codec/jpeg_restart.h"
 #include "ops/image/lazy_image.h"
 
 namespace forebay {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 #include "codec/image.h"
 
 namespace forebay {

@@ -4,9 +4,12 @@
 
 namespace forebay {
 
-/// Files that each page contains. CMakeLists.txt compiles them in.
+/// Style sheets and scripts that html.cc puts into each HTML report, so that it is a single file
+/// that needs no network. CMake makes assets.cc of assets.cc.in.
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
+
+/// uPlot, which draws the plots, and its licence, which each copy must include (THIRD_PARTY.md).
 extern const std::string_view kPlotStyle;
 extern const std::string_view kPlotScript;
 extern const std::string_view kPlotLicence;

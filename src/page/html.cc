@@ -1,7 +1,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <type_traits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +21,7 @@ namespace {
 
 using PlotJson = nlohmann::ordered_json;
 
+// As the script of the page (assets/page.js) knows them.
 std::string_view name_of(PlotUnit unit) {
   switch (unit) {
     case PlotUnit::kCount: return "count";
@@ -28,17 +34,36 @@ std::string_view name_of(PlotUnit unit) {
   return "count";
 }
 
-// Returns a percentage that stays within the element for any values.
-double percent_of(double value, double full) {
-  if (!std::isfinite(value) || !std::isfinite(full) || full <= 0) return 0;
-  return std::clamp(100 * value / full, 0.0, 100.0);
+// From 0 to 100 for any values, so that a bar never leaves its track.
+double percent_of(double value, double scale_end) {
+  if (!std::isfinite(value) || !std::isfinite(scale_end) || scale_end <= 0) return 0;
+  return std::clamp(100 * value / scale_end, 0.0, 100.0);
 }
 
-bool is_number(const std::string& cell) { return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell[0])); }
+bool begins_with_digit(const std::string& cell) {
+  return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell[0]));
+}
 
-class Writer {
+double scale_end_of(const Bars& bars) {
+  if (bars.full) return *bars.full;
+  double scale_end = 0;
+  for (const Bar& bar : bars.bars)
+    for (const double end : {bar.value, bar.high.value_or(0), bars.mark.value_or(0)})
+      if (std::isfinite(end)) scale_end = std::max(scale_end, end);
+  return scale_end;
+}
+
+// Begin and end of the counts without the empty ranges at both ends.
+std::pair<size_t, size_t> occupied_range(const std::vector<double>& counts) {
+  const auto is_positive = [](double count) { return count > 0; };
+  const auto begin = std::find_if(counts.begin(), counts.end(), is_positive) - counts.begin();
+  const auto end = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_positive);
+  return {static_cast<size_t>(begin), static_cast<size_t>(end)};
+}
+
+class HtmlWriter {
  public:
-  std::string page(const Page& page) {
+  std::string write(const Page& page) {
     // The empty icon keeps browsers from asking a server for one.
     text_ = fmt::format(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -82,44 +107,46 @@ class Writer {
     for (const std::string& column : table.columns)
       text_ += fmt::format("<th scope=\"col\">{}</th>", escape_html(column));
     text_ += "</tr></thead>\n<tbody>\n";
-    for (const std::vector<std::string>& row : table.rows) {
-      text_ += "<tr>";
-      for (size_t i = 0; i < row.size(); ++i) {
-        if (i == 0)
-          text_ += fmt::format("<th scope=\"row\">{}</th>", escape_html(row[i]));
-        else
-          text_ += fmt::format("<td{} data-column=\"{}\">{}</td>", is_number(row[i]) ? " class=\"number\"" : "",
-                               escape_html(i < table.columns.size() ? table.columns[i] : ""), escape_html(row[i]));
-      }
-      text_ += "</tr>\n";
-    }
+    for (const std::vector<std::string>& row : table.rows) add_row(table, row);
     text_ += "</tbody>\n</table>\n";
+  }
+
+  void add_row(const Table& table, const std::vector<std::string>& row) {
+    text_ += "<tr>";
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i == 0)
+        text_ += fmt::format("<th scope=\"row\">{}</th>", escape_html(row[i]));
+      else
+        add_cell(i < table.columns.size() ? table.columns[i] : "", row[i]);
+    }
+    text_ += "</tr>\n";
+  }
+
+  void add_cell(const std::string& column, const std::string& cell) {
+    text_ += fmt::format("<td{} data-column=\"{}\">{}</td>", begins_with_digit(cell) ? " class=\"number\"" : "",
+                         escape_html(column), escape_html(cell));
   }
 
   void add(const Bars& bars) {
     add_caption(bars.caption);
-    double full = bars.full.value_or(0);
-    if (!bars.full) {
-      for (const Bar& bar : bars.bars)
-        for (const double end : {bar.value, bar.high.value_or(0), bars.mark.value_or(0)})
-          if (std::isfinite(end)) full = std::max(full, end);
-    }
+    const double scale_end = scale_end_of(bars);
     text_ += "<ul class=\"bars\">\n";
-    for (const Bar& bar : bars.bars) {
-      text_ += fmt::format(
-          "<li><span class=\"label\">{}</span><span class=\"text\">{}</span><span class=\"track\">"
-          "<span class=\"fill\" style=\"width:{:.2f}%\"></span>",
-          escape_html(bar.label), escape_html(bar.text), percent_of(bar.value, full));
-      if (bar.low && bar.high) {
-        const double low = percent_of(*bar.low, full), high = percent_of(*bar.high, full);
-        text_ += fmt::format("<span class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>", low,
-                             std::max(high - low, 0.0));
-      }
-      if (bars.mark)
-        text_ += fmt::format("<span class=\"mark\" style=\"left:{:.2f}%\"></span>", percent_of(*bars.mark, full));
-      text_ += "</span></li>\n";
-    }
+    for (const Bar& bar : bars.bars) add_bar(bar, scale_end, bars.mark);
     text_ += "</ul>\n";
+  }
+
+  void add_bar(const Bar& bar, double scale_end, const std::optional<double>& mark) {
+    text_ += fmt::format(
+        "<li><span class=\"label\">{}</span><span class=\"text\">{}</span><span class=\"track\">"
+        "<span class=\"fill\" style=\"width:{:.2f}%\"></span>",
+        escape_html(bar.label), escape_html(bar.text), percent_of(bar.value, scale_end));
+    if (bar.low && bar.high) {
+      const double low = percent_of(*bar.low, scale_end), high = percent_of(*bar.high, scale_end);
+      text_ += fmt::format("<span class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>", low,
+                           std::max(high - low, 0.0));
+    }
+    if (mark) text_ += fmt::format("<span class=\"mark\" style=\"left:{:.2f}%\"></span>", percent_of(*mark, scale_end));
+    text_ += "</span></li>\n";
   }
 
   void add(const Curves& curves) {
@@ -139,13 +166,10 @@ class Writer {
     add_plot(std::move(plot), curves.caption, table);
   }
 
-  // Leaves out the empty ranges at both ends.
   void add(const HistogramPlot& histogram) {
     add_caption(histogram.caption);
     const auto& counts = histogram.counts;
-    const auto is_positive = [](double count) { return count > 0; };
-    const auto begin = static_cast<size_t>(std::find_if(counts.begin(), counts.end(), is_positive) - counts.begin());
-    const auto end = static_cast<size_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_positive));
+    const auto [begin, end] = occupied_range(counts);
     if (begin >= end) return add(Paragraph{"None so far."});
     PlotJson plot = {{"kind", "histogram"}, {"labels", PlotJson::array()}, {"counts", PlotJson::array()}};
     Table table{"", {"up to", "how often"}, {}};
@@ -183,40 +207,8 @@ class Writer {
   std::vector<PlotJson> plots_;
 };
 
-std::string three_digits(double value) {
-  return std::abs(value) >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
-}
-
-// Formats a value with the unit in which it is 1 to 999.
-std::string scaled(double value, double step, std::initializer_list<std::string_view> units) {
-  auto unit = units.begin();
-  while (std::abs(value) >= step && unit + 1 != units.end()) {
-    value /= step;
-    ++unit;
-  }
-  return three_digits(value) + std::string(*unit);
-}
-
-std::string format_seconds(double value) {
-  if (value == 0 || value >= 1) return three_digits(value) + " s";
-  return scaled(value * 1e6, 1000, {" µs", " ms", " s"});
-}
-
 }  // namespace
 
-std::string to_html(const Page& page) { return Writer().page(page); }
-
-std::string format_figure(double value, PlotUnit unit) {
-  if (!std::isfinite(value)) return "-";
-  switch (unit) {
-    case PlotUnit::kCount: return fmt::format("{:.0f}", value);
-    case PlotUnit::kBytes: return scaled(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB"});
-    case PlotUnit::kSeconds: return format_seconds(value);
-    case PlotUnit::kShare: return fmt::format("{:.1f} %", 100 * value);
-    case PlotUnit::kPerSecond: return three_digits(value) + "/s";
-    case PlotUnit::kBytesPerSecond: return scaled(value, 1024, {" B/s", " KiB/s", " MiB/s", " GiB/s"});
-  }
-  return "-";
-}
+std::string to_html(const Page& page) { return HtmlWriter().write(page); }
 
 }  // namespace forebay

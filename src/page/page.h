@@ -5,10 +5,9 @@
 #include <variant>
 #include <vector>
 
-namespace forebay {
+#include "page/figure.h"
 
-/// Unit of the numbers of a plot, which decides how they are formatted.
-enum class PlotUnit { kCount, kBytes, kSeconds, kShare, kPerSecond, kBytesPerSecond };
+namespace forebay {
 
 /// Text under a heading.
 struct Paragraph {
@@ -88,8 +87,5 @@ struct Page {
 /// Returns a self-contained HTML document with style, scripts and the plotting library, which
 /// fetches nothing. Tables and bars work without scripts. The result depends only on the page.
 std::string to_html(const Page& page);
-
-/// Formats a value as pages show it: "12.0 %", "3.4 MiB/s", "250 ms"; "-" if it is not finite.
-std::string format_figure(double value, PlotUnit unit);
 
 }  // namespace forebay

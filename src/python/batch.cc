@@ -72,22 +72,24 @@ std::string describe(const BatchField& field) {
 }  // namespace
 
 PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
-    : batch_(std::move(batch)), convert_(std::move(convert)), read_only_(read_only), made_(batch_.fields.size()) {}
+    : batch_(std::move(batch)), convert_array_(std::move(convert)), read_only_(read_only),
+      cached_fields_(batch_.fields.size()) {}
 
-nb::object PyBatch::array(const std::string& field, Tensor tensor) const {
+nb::object PyBatch::to_array(const std::string& field, Tensor tensor) const {
   // The results of `convert` have no read-only flag; the user must not write to them. Some NumPy
   // versions do not export read-only arrays by DLPack.
-  if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor), field);
-  if (convert_.is_none()) return to_numpy(std::move(tensor), field);
+  if (read_only_ && convert_array_.is_none()) return to_read_only_numpy(std::move(tensor), field);
+  if (convert_array_.is_none()) return to_numpy(std::move(tensor), field);
   // NumPy can represent only its own types; DLPack supports bfloat16.
-  return convert_(tensor.dtype == DType::kBfloat16 ? to_dlpack(std::move(tensor)) : to_numpy(std::move(tensor), field));
+  return convert_array_(tensor.dtype == DType::kBfloat16 ? to_dlpack(std::move(tensor))
+                                                         : to_numpy(std::move(tensor), field));
 }
 
-nb::object PyBatch::make(const BatchField& field) const {
+nb::object PyBatch::to_python(const BatchField& field) const {
   switch (field.kind) {
-    case BatchField::Kind::kDense: return array(field.name, field.values);
+    case BatchField::Kind::kDense: return to_array(field.name, field.values);
     case BatchField::Kind::kRagged:
-      return nb::make_tuple(array(field.name, field.values), array(field.name, field.offsets));
+      return nb::make_tuple(to_array(field.name, field.values), to_array(field.name, field.offsets));
     case BatchField::Kind::kBytesList:
     case BatchField::Kind::kTextList: return string_lists(field, batch_.size());
     default: return strings(field, batch_.size());
@@ -97,17 +99,18 @@ nb::object PyBatch::make(const BatchField& field) const {
 nb::tuple PyBatch::buffers(const std::string& name) const {
   const BatchField* field = batch_.find(name);
   if (field == nullptr) raise_no_field(batch_, name);
-  if (field->kind == BatchField::Kind::kDense) return nb::make_tuple(array(name, field->values));
-  if (!field->string_list()) return nb::make_tuple(array(name, field->values), array(name, field->offsets));
-  return nb::make_tuple(array(name, field->values), array(name, field->offsets), array(name, field->string_offsets));
+  if (field->kind == BatchField::Kind::kDense) return nb::make_tuple(to_array(name, field->values));
+  if (!field->string_list()) return nb::make_tuple(to_array(name, field->values), to_array(name, field->offsets));
+  return nb::make_tuple(to_array(name, field->values), to_array(name, field->offsets),
+                        to_array(name, field->string_offsets));
 }
 
 nb::object PyBatch::field(const std::string& name) {
   for (size_t i = 0; i < batch_.fields.size(); ++i) {
     if (batch_.fields[i].name != name) continue;
     // Cached, so that `batch["x"] is batch["x"]` and lists of texts are built once.
-    if (!made_[i].is_valid()) made_[i] = make(batch_.fields[i]);
-    return made_[i];
+    if (!cached_fields_[i].is_valid()) cached_fields_[i] = to_python(batch_.fields[i]);
+    return cached_fields_[i];
   }
   raise_no_field(batch_, name);
 }

@@ -11,35 +11,40 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// A batch as Python sees it. A field becomes an array, a list of bytes or text, or a list of such
-/// lists when it is first read, and is then cached. Arrays share the batch's memory and keep it
-/// alive themselves, so they hold no reference to the PyBatch.
+/// A batch as Python sees it. A dense field becomes an array, a ragged one a tuple (values,
+/// offsets), a field of bytes or text a list, and a field of lists of these a list of lists. It is
+/// converted when it is first read, and cached. Arrays share the batch's memory and keep it alive
+/// themselves, so they hold no reference to the PyBatch.
 class PyBatch {
  public:
   /// `convert` turns a NumPy array into the type that `output=` requests, such as
-  /// torch.from_dlpack. For bfloat16 it gets an object that supports DLPack. None leaves NumPy
-  /// arrays unchanged. With `read_only` the batch's memory cannot be written, and NumPy arrays are
-  /// marked read-only.
+  /// torch.from_dlpack. None leaves NumPy arrays unchanged. For bfloat16, which NumPy does not
+  /// have, it gets an object that supports DLPack. With `read_only` the batch's memory cannot be
+  /// written, and NumPy arrays are marked read-only.
   PyBatch(Batch batch, nb::object convert, bool read_only = false);
 
   const Batch& batch() const { return batch_; }
+  /// KeyError if there is no such field.
   nb::object field(const std::string& name);
   /// The arrays that the field consists of: values, and offsets and string offsets if it has them.
+  /// KeyError if there is no such field.
   nb::tuple buffers(const std::string& name) const;
+  /// Ids in the data set: int64, one per row. Cached.
   nb::object ids();
+  /// Places in the order of the epoch: int64, one per row. Cached.
   nb::object positions();
   nb::list names() const;
   nb::list items();
   std::string to_string() const;
 
  private:
-  nb::object make(const BatchField& field) const;
-  nb::object array(const std::string& field, Tensor tensor) const;
+  nb::object to_python(const BatchField& field) const;
+  nb::object to_array(const std::string& field, Tensor tensor) const;
 
   Batch batch_;
-  nb::object convert_;
+  nb::object convert_array_;
   bool read_only_;
-  std::vector<nb::object> made_;
+  std::vector<nb::object> cached_fields_;  ///< by index of the field; invalid until it is read
   nb::object ids_, positions_;
 };
 

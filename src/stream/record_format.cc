@@ -36,7 +36,7 @@ Result<PayloadForm> form_named(std::string_view word) {
 
 /// Parses the declaration of fields. `duplicate` becomes a name that it has more than once, of
 /// which the parser silently takes the last value.
-Json parse_fields(std::string_view fields, std::optional<std::string>& duplicate) {
+Json parse_field_list(std::string_view fields_json, std::optional<std::string>& duplicate) {
   std::set<std::string> names;
   const auto note_name = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth != 1 || event != Json::parse_event_t::key) return true;
@@ -44,7 +44,7 @@ Json parse_fields(std::string_view fields, std::optional<std::string>& duplicate
     if (!names.insert(name).second) duplicate = name;
     return true;
   };
-  return Json::parse(fields, note_name, false);
+  return Json::parse(fields_json, note_name, false);
 }
 
 Status unknown_type_error(const std::string& name, const Json& given, size_t length) {
@@ -169,20 +169,20 @@ Field named_field(std::string_view name, FieldKind kind) {
 
 }  // namespace
 
-Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fields) {
+Result<RecordFormat> RecordFormat::parse(std::string_view form, std::string_view fields_json) {
   RecordFormat format;
   FOREBAY_ASSIGN(format.form_, form_named(form));
   format.identity_ = fmt::format("{}", form);
   if (format.form_ == PayloadForm::kJson || format.form_ == PayloadForm::kFields) {
-    if (fields.empty())
+    if (fields_json.empty())
       return invalid_argument(
           fmt::format("format='{}' needs fields=, such as fields={{\"label\": \"int64\"}}: a stream has no end to "
                       "look at for types",
                       form));
-    FOREBAY_RETURN_IF_ERROR(format.declare(fields));
+    FOREBAY_RETURN_IF_ERROR(format.parse_fields(fields_json));
     return format;
   }
-  if (!fields.empty())
+  if (!fields_json.empty())
     return invalid_argument(fmt::format(
         "fields= goes with format='json' or 'fields'; format='{}' gives the fields {} and key", form, form));
   format.schema_.push_back(
@@ -191,17 +191,17 @@ Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fi
   return format;
 }
 
-Status RecordFormat::declare(std::string_view fields) {
+Status RecordFormat::parse_fields(std::string_view fields_json) {
   // Names are in the order of the schema. Text that is not UTF-8 is no JSON to the parser, so
   // dump() below does not throw.
   std::optional<std::string> duplicate;
-  const Json given = parse_fields(fields, duplicate);
+  const Json given = parse_field_list(fields_json, duplicate);
   if (!given.is_object() || given.empty() || given.size() > kMostFields)
     return invalid_argument("fields: no JSON object of names and types");
   if (duplicate) return invalid_argument(fmt::format("fields: '{}' is there twice", *duplicate));
   for (const auto& [name, type] : given.items()) {
     Field field = named_field(name, FieldKind::kTensor);
-    if (!read_type(type, field)) return unknown_type_error(name, type, fields.size());
+    if (!read_type(type, field)) return unknown_type_error(name, type, fields_json.size());
     if (name.empty()) return invalid_argument("fields: a name is empty");
     FOREBAY_RETURN_IF_ERROR(check_form(form_, field, type));
     const JsonType text = is_any_json(type) ? JsonType::kJson : JsonType::kText;
@@ -215,10 +215,10 @@ Status RecordFormat::declare(std::string_view fields) {
   return {};
 }
 
-Status RecordFormat::load(std::string_view key, const Buffer& payload, Record& out) const {
+Status RecordFormat::decode(std::string_view key, const Buffer& payload, Record& out) const {
   out.clear();
-  if (form_ == PayloadForm::kJson) return load_json(payload, out);
-  if (form_ == PayloadForm::kFields) return load_named(payload, out);
+  if (form_ == PayloadForm::kJson) return decode_json(payload, out);
+  if (form_ == PayloadForm::kFields) return decode_named(payload, out);
   if (form_ == PayloadForm::kText) {
     if (const auto at = first_not_utf8(payload.span()))
       return corrupt(fmt::format("no UTF-8 at byte {}; format='bytes' takes it as it is", *at));
@@ -228,7 +228,7 @@ Status RecordFormat::load(std::string_view key, const Buffer& payload, Record& o
   return {};
 }
 
-Status RecordFormat::load_json(const Buffer& payload, Record& out) const {
+Status RecordFormat::decode_json(const Buffer& payload, Record& out) const {
   std::vector<JsonColumn> columns;
   columns.reserve(json_fields_.size());
   for (const JsonField& field : json_fields_) columns.emplace_back(field);
@@ -244,7 +244,7 @@ Status RecordFormat::load_json(const Buffer& payload, Record& out) const {
   return {};
 }
 
-Status RecordFormat::load_named(const Buffer& payload, Record& out) const {
+Status RecordFormat::decode_named(const Buffer& payload, Record& out) const {
   FOREBAY_ASSIGN(const std::vector<NamedValue> values, named_values(payload.span()));
   for (const Field& field : schema_) {
     const std::span<const uint8_t>* bytes = find_named(values, field.name);

@@ -36,14 +36,14 @@ Buffer named(std::initializer_list<std::pair<std::string_view, std::string_view>
 }
 
 RecordFormat format_of(std::string_view form, std::string_view fields = "") {
-  auto format = RecordFormat::of(form, fields);
+  auto format = RecordFormat::parse(form, fields);
   EXPECT_TRUE(format.ok()) << format.status().to_string();
   return std::move(format).value();
 }
 
 Status loaded(const RecordFormat& format, const Buffer& payload) {
   Record record;
-  return format.load("k", payload, record);
+  return format.decode("k", payload, record);
 }
 
 void expect_corrupt(const RecordFormat& format, const Buffer& payload, const std::string& word) {
@@ -58,7 +58,7 @@ TEST(RecordFormat, BytesAndTextAreThePayloadAndItsKey) {
   for (const std::string form : {"bytes", "text"}) {
     const RecordFormat format = format_of(form);
     Record record;
-    ASSERT_TRUE(format.load("the key", payload_of("the payload"), record).ok());
+    ASSERT_TRUE(format.decode("the key", payload_of("the payload"), record).ok());
     ASSERT_EQ(record.size(), 2u);
     EXPECT_EQ(format.schema().names(), form + ", key");
     EXPECT_EQ(text_in(record[0]), "the payload");
@@ -73,7 +73,7 @@ TEST(RecordFormat, MembersOfJsonAreFields) {
       "json",
       R"({"a": "int32", "b.c": ["float32", [2, 2]], "t": "text", "any": "json", "yes": "bool", "l": ["uint8", [-1]], "big": "uint64", "h": "float16"})");
   Record record;
-  const Status status = format.load(
+  const Status status = format.decode(
       "", payload_of(R"( {"b": {"c": [1, 2.5, 3, 4]}, "a": -7, "t": "é", "any": {"x": [1, null]}, "yes": true,
                           "l": [1, 255], "big": 18446744073709551615, "h": 0.5, "more": [[1]]} )"),
       record);
@@ -111,17 +111,17 @@ TEST(RecordFormat, NamedValuesAreFields) {
   const float elements[4] = {1, 2, 3, 4};
   const std::string_view array(reinterpret_cast<const char*>(elements), sizeof elements);
   Record record;
-  const Status status = format.load("",
-                                    named({{"a", array},
-                                           {"more", "?"},
-                                           {"i", "0"},
-                                           {"i", "-300"},
-                                           {"f", "2.5e3"},
-                                           {"h", "1.5"},
-                                           {"ok", "true"},
-                                           {"raw", "\xff"},
-                                           {"t", ""}}),
-                                    record);
+  const Status status = format.decode("",
+                                      named({{"a", array},
+                                             {"more", "?"},
+                                             {"i", "0"},
+                                             {"i", "-300"},
+                                             {"f", "2.5e3"},
+                                             {"h", "1.5"},
+                                             {"ok", "true"},
+                                             {"raw", "\xff"},
+                                             {"t", ""}}),
+                                      record);
   ASSERT_TRUE(status.ok()) << status.to_string();
   EXPECT_EQ(*record[0].tensor.data<int16_t>(), -300) << "the last of a name counts";
   EXPECT_EQ(*record[1].tensor.data<double>(), 2500);
@@ -165,17 +165,17 @@ TEST(RecordFormat, FieldsThatAreNoneAreRefusedByName) {
                                      {"{", "object"},
                                      {"{}", "object"}}) {
     for (const std::string form : {"json", "fields"}) {
-      const auto format = RecordFormat::of(form, fields);
+      const auto format = RecordFormat::parse(form, fields);
       EXPECT_EQ(format.status().code(), Code::kInvalidArgument) << fields;
       EXPECT_NE(format.status().message().find(word), std::string::npos) << format.status().message();
     }
   }
-  EXPECT_EQ(RecordFormat::of("json", R"({"x": "bytes"})").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(RecordFormat::of("json", R"({"x": "text", "x.y": "text"})").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(RecordFormat::of("fields", R"({"x": "json"})").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(RecordFormat::of("json", "").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(RecordFormat::of("bytes", R"({"x": "text"})").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(RecordFormat::of("csv", "").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("json", R"({"x": "bytes"})").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("json", R"({"x": "text", "x.y": "text"})").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("fields", R"({"x": "json"})").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("json", "").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("bytes", R"({"x": "text"})").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RecordFormat::parse("csv", "").status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace forebay

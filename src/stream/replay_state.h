@@ -13,19 +13,22 @@ namespace forebay {
 
 /// A record of a stream, and its place in the log.
 struct PlacedRecord {
-  int64_t number = 0;
+  int64_t number = 0;  ///< of the record in the stream, which is the id of its sample
   RecordPlace place;
   friend bool operator==(const PlacedRecord&, const PlacedRecord&) = default;
 };
 
-/// The part of a checkpoint that has the replay buffer. It is the same on every rank.
+/// The replay buffer in a checkpoint (loader/run/checkpoint.h). Every rank saves and restores the
+/// same one.
 struct ReplayState {
-  std::string source;                           ///< version of the source of the samples
-  std::map<int64_t, Rehearsal::Class> classes;  ///< by label
-  /// Whether the epochs of the samples are saved. Only recorded results need them.
+  /// Version of the data set or log that the samples came from. Another one is a StateMismatch.
+  std::string source_version;
+  std::map<int64_t, Rehearsal::Class> classes;  ///< the classes of the buffer, by label
+  /// Whether the checkpoint has ReplaySample::epoch of each sample. Only runs that replay recorded
+  /// results need it.
   bool has_epochs = false;
-  /// The samples as records of a log, from which they are read again; nothing for a data set, whose
-  /// samples are found by their ids.
+  /// Where to read the samples again, if they came from a log. Absent for a data set, whose samples
+  /// are found by their ids.
   std::optional<std::vector<PlacedRecord>> records = {};
 };
 

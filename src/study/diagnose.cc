@@ -6,11 +6,12 @@
 
 #include "base/byte_size.h"
 #include "base/clock.h"
+#include "cache/budget_limits.h"
 #include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
-#include "loader/compile/open_step_cache.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "study/blame.h"
 #include "study/changes.h"
@@ -271,7 +272,7 @@ class Study {
   // Returns the share of a .cache() without arguments that is in memory. It reads the rest from
   // disk.
   double share_in_memory(const Change& change, uint64_t bytes) const {
-    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.resources.memory));
+    const uint64_t room = std::min(kUsualCacheBytes, max_cache_bytes(change.options.resources.memory));
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
   }
   Result<Tried> try_cache_partly_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {

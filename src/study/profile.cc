@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
-#include "loader/compile/open_step_cache.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/op_spec.h"
 #include "study/contenders.h"
@@ -441,7 +440,7 @@ class Profiling {
   }
 
   uint64_t memory_room() const {
-    return std::min(max_memory_budget(), cached_at_most(loader_options_.resources.memory));
+    return std::min(max_memory_budget(), max_cache_bytes(loader_options_.resources.memory));
   }
   static uint64_t disk_room() {
     const Result<std::string> folder = default_cache_folder();

@@ -1,6 +1,6 @@
 // HDF5: a chunk through any filters, and a whole file as it is opened and its first chunks decoded.
 //
-// What begins as an HDF5 file does is one; all else is a chunk: a byte of how many filters, a byte for each, two of its size, one of what it skipped.
+// What begins as an HDF5 file does is one; all else is a chunk: a byte of how many filters, a byte for each, two of its size, one of its filter mask.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,11 +26,11 @@ void undo_chunk(std::span<const uint8_t> bytes) {
     filters.push_back({kIds[which % 6], {}, {static_cast<uint32_t>(which / 6)}});
   }
   const uint64_t size = in.u16();
-  const uint32_t skipped = in.u8() & 7u;
+  const uint32_t filter_mask = in.u8() & 7u;
   if (in.failed()) return;
   Hdf5Filtering filtering;
   WorkMemory memory(kMemory);
-  const auto undone = filtering.undo(filters, skipped, in.bytes(in.left()), size, memory);
+  const auto undone = filtering.undo(filters, filter_mask, in.bytes(in.left()), size, memory);
   if (undone.ok() && undone->size() != size) std::abort();
 }
 

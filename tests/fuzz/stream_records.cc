@@ -32,7 +32,7 @@ static void check_record(const RecordFormat& format, const Record& record, size_
 
 static void load(const RecordFormat& format, const Buffer& payload) {
   Record record;
-  const Status status = format.load("key", payload, record);
+  const Status status = format.decode("key", payload, record);
   require(status.ok() || status.code() == Code::kCorrupt || status.code() == Code::kUnsupported,
           "what is no payload is Corrupt");
   if (status.ok()) check_record(format, record, payload.size());
@@ -60,12 +60,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Buffer payload = Buffer::allocate(size - 1 - length);
   if (!payload.empty()) std::memcpy(payload.data(), data + 1 + length, payload.size());
   check_from_ranks(payload);
-  const auto said = RecordFormat::of(form, fields);
+  const auto said = RecordFormat::parse(form, fields);
   require(said.ok() || said.status().code() == Code::kInvalidArgument, "what declares nothing is InvalidArgument");
   if (said.ok()) load(*said, payload);
   for (const char* const fixed : {R"({"a": "int8", "b": "text", "c.d": ["float32", [-1]]})",
                                   R"({"a": ["bool", [2, 2]], "t": "float16", "x": "uint64"})"}) {
-    const auto format = RecordFormat::of(data[0] % 2 == 0 ? "json" : "fields", fixed);
+    const auto format = RecordFormat::parse(data[0] % 2 == 0 ? "json" : "fields", fixed);
     load(format.value(), payload);
   }
   return 0;

@@ -250,7 +250,7 @@ def test_what_is_no_way_to_meet_is_named(photos, address):
         fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers=[address])
 
 
-@pytest.mark.parametrize("differs, batch, seed", [("seed=8 .7 there.", 3, 8), ("batch size=4 .3 there.", 4, 7)])
+@pytest.mark.parametrize("differs, batch, seed", [("seed=8 .rank 0: 7.", 3, 8), ("batch size=4 .rank 0: 3.", 4, 7)])
 def test_a_rank_that_has_another_run_than_rank_0_is_told(photos, tmp_path, differs, batch, seed):
     """Some samples would come twice, and others never."""
     told = threading.Event()
@@ -260,7 +260,7 @@ def test_a_rank_that_has_another_run_than_rank_0_is_told(photos, tmp_path, diffe
         with fb.Loader(pipeline(str(photos), batch=batch if rank == 1 else 3), **given) as loader:
             if rank == 0:
                 return told.wait(60)
-            with pytest.raises(fb.StateMismatch, match=f"^rank 1 has another run than rank 0: {differs}; give all ranks the same"):
+            with pytest.raises(fb.StateMismatch, match=f"^rank 1 has other settings than rank 0: {differs}; give all ranks the same"):
                 while True:
                     for _ in loader:
                         pass

@@ -168,7 +168,7 @@ def test_a_rank_that_has_another_run_than_rank_0_is_told(tmp_path, differs):
         with fb.Loader(pipeline, rank=rank, world_size=2, peers=f"file://{tmp_path}", seed=8 if other and differs == "seed" else 7) as loader:
             if not other:
                 return next(iter(loader))["x"].tolist()
-            with pytest.raises(fb.StateMismatch, match=f"another run than rank 0: {differs}="):
+            with pytest.raises(fb.StateMismatch, match=f"other settings than rank 0: {differs}="):
                 next(iter(loader))
 
     on_ranks(2, run)

@@ -202,7 +202,7 @@ TEST(KafkaLog, WhoOpensItWaitsForAClusterThatIsAwayAndIsToldOnce) {
   const KafkaAddress address = KafkaAddress::parse("kafka://" + cluster.broker() + "/topic").value();
   std::stop_source stop;
   const auto open = [&](std::stop_token until) {
-    return open_kafka_log(address, RecordFormat::of("bytes", "").value(), std::move(until),
+    return open_kafka_log(address, RecordFormat::parse("bytes", "").value(), std::move(until),
                           std::chrono::milliseconds(100));
   };
   auto opened = std::async(std::launch::async, [&] { return open({}); });

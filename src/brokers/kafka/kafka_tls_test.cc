@@ -24,7 +24,7 @@ using KafkaOptions = std::map<std::string, std::string>;
 
 Result<std::shared_ptr<const RecordLog>> open_kafka(const std::string& broker, const KafkaOptions& options) {
   FOREBAY_ASSIGN(KafkaAddress address, KafkaAddress::parse("kafka://" + broker + "/topic", options));
-  return open_kafka_log(std::move(address), RecordFormat::of("bytes", "").value(), {});
+  return open_kafka_log(std::move(address), RecordFormat::parse("bytes", "").value(), {});
 }
 
 class KafkaTlsTest : public testing::Test {

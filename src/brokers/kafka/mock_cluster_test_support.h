@@ -36,7 +36,7 @@ class MockCluster {
   Result<std::shared_ptr<const RecordLog>> open(std::vector<size_t> partitions = {}) const {
     KafkaAddress address = KafkaAddress::parse("kafka://" + broker() + "/topic").value();
     address.partitions = std::move(partitions);
-    return open_kafka_log(std::move(address), RecordFormat::of("bytes", "").value(), {});
+    return open_kafka_log(std::move(address), RecordFormat::parse("bytes", "").value(), {});
   }
   /// "host:port"
   std::string broker() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +23,7 @@ class RedisReader final : public ConnectedReader {
     TrimWatch watch = {};
     bool checked = false;  ///< the position was checked on this connection
     EndWatch end = {};
-    bool quiet = false;        ///< no entry since the last check of its end
+    bool quiet = false;        ///< it gave no entry since the last check of its end
     bool nothing_read = true;  ///< no entry was read yet
   };
 
@@ -33,9 +35,11 @@ class RedisReader final : public ConnectedReader {
 
  private:
   using Deadline = TcpSocket::Deadline;
+  /// New entries of one stream, at least one.
   struct ReadEntries {
-    std::vector<LogRecord> records;
-    std::vector<StreamId> ids;
+    Stream* stream = nullptr;
+    std::vector<LogRecord> records = {};
+    std::vector<StreamId> ids = {};
   };
 
   bool is_connected() const override { return connection_.has_value(); }
@@ -49,10 +53,17 @@ class RedisReader final : public ConnectedReader {
   Status check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop);
   Status check_end(Stream& stream, const StreamInfo& info);
   Status check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop);
-  Result<std::vector<StreamInfo>> ask_infos(const std::vector<Stream*>& streams, const std::stop_token& stop);
-  Result<const RedisReply*> ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
-                                        const std::stop_token& stop);
-  Result<std::vector<ReadEntries>> take_entries(const RedisReply& reply, std::vector<Stream*>& streams);
+  Result<std::vector<StreamInfo>> request_infos(const std::vector<Stream*>& streams, const std::stop_token& stop);
+  Result<const RedisReply*> request_entries(const std::vector<Stream*>& streams, const Limits& limits,
+                                            const std::stop_token& stop);
+  std::string count_limit(const Limits& limits, size_t streams) const;
+  RedisCommands xread_command(const std::vector<Stream*>& streams, const Limits& limits) const;
+  /// Returns the entries of a reply to XREAD. Corrupt if it has others than those of `streams`.
+  Result<std::vector<ReadEntries>> take_entries(const RedisReply& reply, const std::vector<Stream*>& streams);
+  static ReadEntries entries_of(Stream& stream, const StreamEntries& answered, const RedisReply& reply);
+  void update_entry_bytes(uint64_t reply_bytes, uint64_t entries);
+  /// Delivers the entries, and advances the position of their stream.
+  void accept(ReadEntries& read, const StreamInfo& info, std::vector<LogRecord>& out);
   void note_gap(const Stream& stream, const TrimWatch::Missing& missing);
   const std::string& name_of(const Stream& stream) const { return address_.streams[stream.partition]; }
 
@@ -61,7 +72,8 @@ class RedisReader final : public ConnectedReader {
   std::optional<RedisConnection> connection_;
   Deadline next_end_check_{};
   uint64_t entry_bytes_ = 64 << 10;  ///< estimated size of an entry
-  std::string absent_, ends_before_;
+  std::string absent_stream_;        ///< a stream that did not exist when reading began; or empty
+  std::string ends_before_message_;  ///< trouble() with a stream that ends too early; or empty
 };
 
 }  // namespace forebay

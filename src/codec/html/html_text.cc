@@ -13,10 +13,10 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kLeftOut[] = {"head",   "iframe", "noembed",  "noframes", "noscript",
-                                         "script", "style",  "template", "title"};
+constexpr std::string_view kOmittedElements[] = {"head",   "iframe", "noembed",  "noframes", "noscript",
+                                                 "script", "style",  "template", "title"};
 // These elements separate lines. Other elements, including unknown ones, do not.
-constexpr std::string_view kBlocks[] = {
+constexpr std::string_view kLineBreakingElements[] = {
     "address",    "article", "aside",   "blockquote", "body",     "br",     "caption", "center", "col",
     "colgroup",   "dd",      "details", "dialog",     "dir",      "div",    "dl",      "dt",     "fieldset",
     "figcaption", "figure",  "footer",  "form",       "frameset", "h1",     "h2",      "h3",     "h4",
@@ -27,27 +27,27 @@ constexpr std::string_view kBlocks[] = {
 bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
-bool keeps_blanks(std::string_view name) { return name == "pre" || name == "textarea" || name == "listing"; }
+bool preserves_whitespace(std::string_view name) { return name == "pre" || name == "textarea" || name == "listing"; }
 bool is_cell(std::string_view name) { return name == "td" || name == "th"; }
-bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+bool is_whitespace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
-/// Collects text and normalizes its blanks. A separator is written only when text follows it.
+/// Collects text and collapses its whitespace. A separator is written only when text follows it.
 class TextLines {
  public:
   explicit TextLines(std::string& text) : text_(text), begin_(text.size()) {}
-  void blank() { gap_ = gap_ == Gap::kLine ? gap_ : Gap::kBlank; }
+  void add_space() { gap_ = gap_ == Gap::kLine ? gap_ : Gap::kSpace; }
   void end_line() { gap_ = Gap::kLine; }
-  void add(std::string_view part) {
+  void add_collapsed(std::string_view part) {
     while (!part.empty()) {
       size_t length = 0;
-      while (length < part.size() && !is_blank_char(part[length])) ++length;
-      if (length > 0) add_as_it_is(part.substr(0, length));
-      if (length < part.size()) blank();
-      while (length < part.size() && is_blank_char(part[length])) ++length;
+      while (length < part.size() && !is_whitespace(part[length])) ++length;
+      if (length > 0) add_verbatim(part.substr(0, length));
+      if (length < part.size()) add_space();
+      while (length < part.size() && is_whitespace(part[length])) ++length;
       part.remove_prefix(length);
     }
   }
-  void add_as_it_is(std::string_view part) {
+  void add_verbatim(std::string_view part) {
     if (part.empty()) return;
     if (text_.size() > begin_ && gap_ != Gap::kNone) text_ += gap_ == Gap::kLine ? '\n' : ' ';
     gap_ = Gap::kNone;
@@ -55,7 +55,7 @@ class TextLines {
   }
 
  private:
-  enum class Gap : uint8_t { kNone, kBlank, kLine };
+  enum class Gap : uint8_t { kNone, kSpace, kLine };
   std::string& text_;
   const size_t begin_;
   Gap gap_ = Gap::kNone;
@@ -83,44 +83,79 @@ class PageReader {
   static PageReader& of(void* self) { return *static_cast<PageReader*>(self); }
 
   // At an end tag the parser searches all open elements, so a page of only tags would take
-  // quadratic time without this limit.
+  // quadratic time. Hence the limit of the depth.
   void start(std::string_view name) {
     if (++depth_ > kDeepestHtml) return xmlStopParser(parser_);
-    if (left_out_ > 0 || is_among(kLeftOut, name)) {
-      ++left_out_;
+    if (omitted_depth_ > 0 || is_among(kOmittedElements, name)) {
+      ++omitted_depth_;
       return;
     }
     separate(name);
-    as_it_is_ += keeps_blanks(name) ? 1 : 0;
+    verbatim_depth_ += preserves_whitespace(name) ? 1 : 0;
   }
   void end(std::string_view name) {
     if (too_deep()) return;  // the parser ends open elements when it stops
     depth_ -= depth_ > 0 ? 1 : 0;
-    if (left_out_ > 0) {
-      --left_out_;
+    if (omitted_depth_ > 0) {
+      --omitted_depth_;
       return;
     }
-    as_it_is_ -= keeps_blanks(name) && as_it_is_ > 0 ? 1 : 0;
+    verbatim_depth_ -= preserves_whitespace(name) && verbatim_depth_ > 0 ? 1 : 0;
     separate(name);
   }
   void characters(std::string_view text) {
-    if (left_out_ > 0) return;
-    if (as_it_is_ > 0)
-      lines_.add_as_it_is(text);
+    if (omitted_depth_ > 0) return;
+    if (verbatim_depth_ > 0)
+      lines_.add_verbatim(text);
     else
-      lines_.add(text);
+      lines_.add_collapsed(text);
   }
   void separate(std::string_view name) {
     if (is_cell(name))
-      lines_.blank();
-    else if (is_among(kBlocks, name))
+      lines_.add_space();
+    else if (is_among(kLineBreakingElements, name))
       lines_.end_line();
   }
 
   TextLines lines_;
   htmlParserCtxt* const parser_;
-  uint32_t depth_ = 0, left_out_ = 0, as_it_is_ = 0;
+  uint32_t depth_ = 0, omitted_depth_ = 0, verbatim_depth_ = 0;
 };
+
+using Parser = std::unique_ptr<htmlParserCtxt, FreeParser>;
+
+/// Null if there is no memory.
+Parser make_parser(std::span<const uint8_t> page) {
+  Parser parser(htmlCreateMemoryParserCtxt(reinterpret_cast<const char*>(page.data()), static_cast<int>(page.size())));
+  if (!parser) return nullptr;
+  htmlCtxtUseOptions(parser.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
+                                       HTML_PARSE_IGNORE_ENC);
+  // Set before parsing, because the parser would otherwise guess the encoding.
+  xmlSwitchEncoding(parser.get(), XML_CHAR_ENCODING_UTF8);
+  return parser;
+}
+
+void parse_page(htmlParserCtxt& parser, PageReader& reader) {
+  xmlSAXHandler& calls = *parser.sax;
+  // The other callbacks are cleared, because the default ones build a tree.
+  calls = {};
+  calls.startElement = PageReader::start;
+  calls.endElement = PageReader::end;
+  calls.characters = calls.ignorableWhitespace = PageReader::characters;
+  parser.userData = &reader;
+  htmlParseDocument(&parser);
+}
+
+Status append_parsed(std::span<const uint8_t> page, std::string& text) {
+  const size_t before = text.size();
+  const Parser parser = make_parser(page);
+  if (!parser) return Status(Code::kOutOfBudget, "there is no memory for a parser");
+  PageReader reader(text, parser.get());
+  parse_page(*parser, reader);
+  if (!reader.too_deep()) return {};
+  text.resize(before);
+  return unsupported(fmt::format("elements are nested more than {} deep", kDeepestHtml));
+}
 
 }  // namespace
 
@@ -131,30 +166,13 @@ Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::
     return unsupported(
         fmt::format("the page has {} bytes, more than {}; cut it before, in .map", page.size(), kMaxHtmlBytes));
   }
-  // The parser's copy of the page, and the longest attribute value in a buffer that doubles.
+  // At most: the parser's copy of the page, and a buffer that doubles while it holds an attribute's
+  // value, which may be as long as the page.
   const uint64_t working = 4 * page.size() + (256 << 10);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
-  const size_t before = text.size();
-  const std::unique_ptr<htmlParserCtxt, FreeParser> parser(
-      htmlCreateMemoryParserCtxt(reinterpret_cast<const char*>(page.data()), static_cast<int>(page.size())));
-  if (!parser) return Status(Code::kOutOfBudget, "there is no memory for a parser");
-  htmlCtxtUseOptions(parser.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
-                                       HTML_PARSE_IGNORE_ENC);
-  // Set before parsing, because the parser would otherwise guess the encoding.
-  xmlSwitchEncoding(parser.get(), XML_CHAR_ENCODING_UTF8);
-  PageReader reader(text, parser.get());
-  xmlSAXHandler& calls = *parser->sax;
-  // The other callbacks are cleared, because the default ones build a tree.
-  calls = {};
-  calls.startElement = PageReader::start;
-  calls.endElement = PageReader::end;
-  calls.characters = calls.ignorableWhitespace = PageReader::characters;
-  parser->userData = &reader;
-  htmlParseDocument(parser.get());
+  const Status parsed = append_parsed(page, text);
   memory.release(working);
-  if (!reader.too_deep()) return {};
-  text.resize(before);
-  return unsupported(fmt::format("elements are nested more than {} deep", kDeepestHtml));
+  return parsed;
 }
 
 }  // namespace forebay

@@ -24,7 +24,7 @@ Result<std::unique_ptr<PieceModel>> BpeModel::read(const nlohmann::json& model) 
   made->merges_ = std::move(vocabulary.merges);
   made->prefix_ = vocabulary.prefix;
   made->suffix_ = vocabulary.suffix;
-  made->unknown_ = vocabulary.unknown;
+  made->unknown_id_ = vocabulary.unknown;
   made->fuses_unknown_ = bool_member(model, "fuse_unk", false);
   made->ignores_merges_ = bool_member(model, "ignore_merges", false);
   if (bool_member(model, "byte_fallback", false)) {
@@ -54,7 +54,7 @@ void BpeModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
   std::vector<int32_t> tokens;
   bool unknown = false;  // an unknown token is pending, and is added before the next token
   const auto put_unknown = [&] {
-    if (std::exchange(unknown, false)) tokens.push_back(*unknown_);
+    if (std::exchange(unknown, false)) tokens.push_back(*unknown_id_);
   };
   for (size_t at = 0; at < word.size();) {
     const size_t end = at + char_at(word, at).length;
@@ -62,7 +62,7 @@ void BpeModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
     if (const int32_t id = find(character, at == 0, end == word.size()); id != ByteTrie::kNone) {
       put_unknown();
       tokens.push_back(id);
-    } else if (!put_bytes(character, tokens) && unknown_) {
+    } else if (!put_bytes(character, tokens) && unknown_id_) {
       if (!fuses_unknown_) put_unknown();
       unknown = true;
     }

@@ -24,6 +24,8 @@ namespace forebay {
 class BpeModel final : public PieceModel {
  public:
   BpeModel() : merges_(0) {}
+  /// Reads the `model` of a tokenizer.json. Unsupported, naming the part, if it has parts that are
+  /// not built in; Corrupt if it is malformed.
   static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
   uint64_t working_bytes_per_byte() const override { return 64; }
@@ -35,9 +37,9 @@ class BpeModel final : public PieceModel {
   ByteTrie pieces_;
   MergeTable merges_;
   std::string prefix_, suffix_;  ///< of pieces that continue a word, and of those that end it
-  std::optional<int32_t> unknown_;
+  std::optional<int32_t> unknown_id_;
   bool fuses_unknown_ = false, ignores_merges_ = false;
-  std::vector<int32_t> byte_ids_;  ///< empty if there are no byte tokens
+  std::vector<int32_t> byte_ids_;  ///< by byte; empty if there are no byte tokens
 };
 
 }  // namespace forebay

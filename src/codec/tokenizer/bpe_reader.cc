@@ -122,10 +122,10 @@ class BpeTokenizerReader {
 
   Status read_split(const json& split, const json& bytes) {
     const json& pattern = member(member(split, "pattern"), "Regex");
-    if (pattern == std::string(kDigits3Text))
-      made_->pattern_ = WordPattern::kDigits3;
-    else if (pattern == std::string(kDigits1Text))
-      made_->pattern_ = WordPattern::kDigits1;
+    if (pattern == std::string(kCl100kRegex))
+      made_->pattern_ = WordPattern::kCl100k;
+    else if (pattern == std::string(kCl100kSingleDigitsRegex))
+      made_->pattern_ = WordPattern::kCl100kSingleDigits;
     else
       return unsupported_tokenizer(fmt::format("cuts words by the pattern '{}'", text_of(pattern)));
     if (member(split, "behavior") != "Isolated" || bool_member(split, "invert", false))

@@ -1,5 +1,6 @@
 #include "codec/tokenizer/charsmap.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -66,7 +67,7 @@ Result<Charsmap> Charsmap::parse(std::string_view base64) {
   return made;
 }
 
-std::optional<std::string_view> Charsmap::find(std::string_view chunk) const {
+std::optional<std::string_view> Charsmap::replacement_of(std::string_view chunk) const {
   uint32_t at = offset_of(units_[0]);
   for (const char c : chunk) {
     const uint32_t byte = static_cast<uint8_t>(c);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,19 +15,24 @@ namespace forebay {
 /// bytes (darts-clone's layout), and the replacement texts. Immutable.
 class Charsmap {
  public:
-  /// Limit of the bytes of a replacement; the longest of SentencePiece's own tables has 33.
+  /// Longest replacement that parse() accepts, in bytes; the longest of SentencePiece's own tables
+  /// has 33.
   static constexpr size_t kMaxText = 128;
 
-  /// Parses the table in a tokenizer.json. Corrupt or Unsupported if that fails.
+  /// Parses the table in a tokenizer.json. Corrupt if it is malformed; Unsupported if a
+  /// replacement is longer than kMaxText.
   static Result<Charsmap> parse(std::string_view base64);
 
-  /// The replacement of `chunk`, which has no NUL: the text of the shortest entry that is a prefix
-  /// of it. Returns nullopt if there is none.
-  std::optional<std::string_view> find(std::string_view chunk) const;
+  /// Returns the text of the shortest entry that is a prefix of `chunk`, as `tokenizers` does
+  /// (SentencePiece takes the longest), or nullopt if there is none. The caller passes a grapheme
+  /// or a character, which is searched up to its first NUL.
+  std::optional<std::string_view> replacement_of(std::string_view chunk) const;
 
  private:
-  std::vector<uint32_t> units_;
-  std::string texts_;
+  Charsmap() = default;
+
+  std::vector<uint32_t> units_;  ///< the double array
+  std::string texts_;            ///< replacement texts, each ended by NUL
 };
 
 }  // namespace forebay

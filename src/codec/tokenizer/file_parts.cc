@@ -104,7 +104,7 @@ namespace {
 
 class FileTree final : public JsonTree {
  public:
-  Json number(double, const std::string& written) override { return parse_float(written); }
+  Json convert_number(double, const std::string& text) override { return parse_float(text); }
 };
 
 /// The integer of the first digits, and the power of ten to multiply it by.
@@ -175,7 +175,7 @@ double parse_float(std::string_view written) {
 json parse_file(std::span<const uint8_t> text) {
   FileTree tree;
   if (!json::sax_parse(text.begin(), text.end(), &tree)) return json(json::value_t::discarded);
-  return std::move(tree.made);
+  return std::move(tree.root);
 }
 
 }  // namespace forebay::tokenizer_file

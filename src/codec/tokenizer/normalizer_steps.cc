@@ -55,7 +55,7 @@ void normalize_bert_ascii(NormalizedText& text, const BertOptions& options) {
   for (size_t at = 0; at < text.text.size(); ++at) {
     char c = text.text[at];
     if (options.clean_text) {
-      if (unicode::is_cleaned(static_cast<uint8_t>(c))) continue;
+      if (unicode::is_removed_by_bert(static_cast<uint8_t>(c))) continue;
       c = static_cast<char>(space_as_blank(static_cast<uint8_t>(c)));
     }
     if (options.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
@@ -73,7 +73,7 @@ void normalize_bert(NormalizedText& text, const BertOptions& options) {
   if (options.clean_text || options.handle_chinese_chars) {
     Rewrite made(text);
     for_each_char(text, [&](uint32_t code, size_t at) {
-      if (options.clean_text && unicode::is_cleaned(code)) return;
+      if (options.clean_text && unicode::is_removed_by_bert(code)) return;
       const bool apart = options.handle_chinese_chars && unicode::is_chinese(code);
       if (apart) made.put(' ', at);
       made.put(options.clean_text ? space_as_blank(code) : code, at);
@@ -95,7 +95,7 @@ void normalize_bert(NormalizedText& text, const BertOptions& options) {
 void lowercase(NormalizedText& text) {
   Rewrite made(text);
   for_each_char(text, [&](uint32_t code, size_t at) {
-    const unicode::Lower lower = unicode::lower(code);
+    const unicode::LowerCase lower = unicode::lower(code);
     made.put(lower.first, at);
     if (lower.second != 0) made.put(lower.second, at);
   });
@@ -213,7 +213,7 @@ void apply_charsmap(NormalizedText& text, const Charsmap& map) {
     const size_t end = unicode::grapheme_end(text.text, at);
     const std::string_view whole = std::string_view(text.text).substr(at, end - at);
     if (whole.size() < kShort) {
-      if (const auto found = map.find(whole)) {
+      if (const auto found = map.replacement_of(whole)) {
         made.put(whole, *found);
         at = end;
         continue;
@@ -221,7 +221,7 @@ void apply_charsmap(NormalizedText& text, const Charsmap& map) {
     }
     while (at < end) {
       const std::string_view one = std::string_view(text.text).substr(at, char_at(text.text, at).length);
-      const auto found = map.find(one);
+      const auto found = map.replacement_of(one);
       made.put(one, found ? *found : one);
       at += one.size();
     }

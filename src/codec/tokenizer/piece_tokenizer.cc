@@ -23,8 +23,8 @@ Status PieceTokenizer::encode_text(std::string_view text, std::vector<int32_t>& 
   return problem;
 }
 
-Status PieceTokenizer::encode_segment(std::string_view text, bool begins, std::vector<int32_t>& ids) const {
-  NormalizedText normal{std::string(text), begins ? char_at(text, 0).length : 0};
+Status PieceTokenizer::encode_segment(std::string_view text, bool is_first, std::vector<int32_t>& ids) const {
+  NormalizedText normal{std::string(text), is_first ? char_at(text, 0).length : 0};
   FOREBAY_RETURN_IF_ERROR(normalizer_.apply(normal));
   normalized_added_.split(
       normal.text,

@@ -19,7 +19,7 @@ namespace forebay {
 /// later steps decide them.
 class TextTokenizer {
  public:
-  static constexpr size_t kMostFileBytes = 256 << 20;
+  static constexpr size_t kMostFileBytes = 256 << 20;  ///< limit of a file for parse()
 
   /// Corrupt if the text is not a tokenizer; Unsupported, naming the part, for one with parts that
   /// are not built in.
@@ -44,7 +44,7 @@ class TextTokenizer {
   /// Appends the ids of the text, without special ids.
   virtual Status encode_text(std::string_view text, std::vector<int32_t>& ids) const = 0;
 
-  std::vector<int32_t> prefix_ids_, suffix_ids_;
+  std::vector<int32_t> prefix_ids_, suffix_ids_;  ///< special ids before and after each text
 };
 
 }  // namespace forebay

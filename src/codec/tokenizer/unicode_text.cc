@@ -30,7 +30,7 @@ constexpr uint32_t kSyllables = 0xac00, kLeads = 0x1100, kVowels = 0x1161, kTail
                    kTailCount = 28, kSyllableCount = 11172, kLeadCount = 19;
 
 enum Flag : uint8_t {
-  kIsCleaned = 1,
+  kIsRemovedByBert = 1,
   kIsPunctuation = 2,
   kIsNonspacing = 4,
   kIsCombining = 8,
@@ -38,17 +38,34 @@ enum Flag : uint8_t {
   kIsChinese = 32
 };
 
+/// The property Grapheme_Cluster_Break of UAX #29. kBreak stands for CR, LF and Control.
+enum class GraphemeBreak : uint8_t {
+  kOther,
+  kBreak,
+  kExtend,
+  kPrepend,
+  kExtendedPictographic,
+  kL,
+  kV,
+  kT,
+  kLV,
+  kLVT,
+  kRegionalIndicator
+};
+/// The property Indic_Conjunct_Break (rule GB9c).
+enum class IndicConjunctBreak : uint8_t { kNone, kConsonant, kLinker, kExtend };
+
 struct Entry {
   uint8_t flags = 0, mark_class = 0;
-  Joint joint = Joint::kOther;
-  Conjunct conjunct = Conjunct::kNone;
+  GraphemeBreak grapheme_break = GraphemeBreak::kOther;
+  IndicConjunctBreak conjunct_break = IndicConjunctBreak::kNone;
 };
 
 /// Properties of all characters: built once per process, about 5 MB.
 class Tables {
  public:
   Tables() : entries(std::make_unique<Entry[]>(kAll)) {
-    flag(kCleaned, kIsCleaned);
+    flag(kCleaned, kIsRemovedByBert);
     flag(kPunctuation, kIsPunctuation);
     flag(kNonspacing, kIsNonspacing);
     flag(kCombining, kIsCombining);
@@ -62,7 +79,7 @@ class Tables {
       for (uint32_t code = run.first; code <= run.last; code += run.step)
         lower[code] = static_cast<uint32_t>(static_cast<int32_t>(code) + run.difference);
     }
-    joints();
+    set_breaks();
     index(kCanonical, canonical);
     index(kCompatible, compatible);
     for (size_t at = 0; at < std::size(kPairs); at += 3)
@@ -83,15 +100,15 @@ class Tables {
     }
   }
   template <size_t n>
-  void join(const CodeRange (&ranges)[n], Joint joint) {
+  void set(const CodeRange (&ranges)[n], GraphemeBreak value) {
     for (const CodeRange& range : ranges) {
-      for (uint32_t code = range.first; code <= range.last; ++code) entries[code].joint = joint;
+      for (uint32_t code = range.first; code <= range.last; ++code) entries[code].grapheme_break = value;
     }
   }
   template <size_t n>
-  void conjoin(const CodeRange (&ranges)[n], Conjunct conjunct) {
+  void set(const CodeRange (&ranges)[n], IndicConjunctBreak value) {
     for (const CodeRange& range : ranges) {
-      for (uint32_t code = range.first; code <= range.last; ++code) entries[code].conjunct = conjunct;
+      for (uint32_t code = range.first; code <= range.last; ++code) entries[code].conjunct_break = value;
     }
   }
   template <size_t n>
@@ -99,20 +116,20 @@ class Tables {
     // Each entry holds a code, the number of codes, and these codes.
     for (size_t at = 0; at < n; at += 2 + flat[at + 1]) of[flat[at]] = flat + at + 1;
   }
-  void joints() {
-    join({{0x1100, 0x115f}, {0xa960, 0xa97c}}, Joint::kL);
-    join({{0x1160, 0x11a7}, {0xd7b0, 0xd7c6}}, Joint::kV);
-    join({{0x11a8, 0x11ff}, {0xd7cb, 0xd7fb}}, Joint::kT);
+  void set_breaks() {
+    set({{0x1100, 0x115f}, {0xa960, 0xa97c}}, GraphemeBreak::kL);
+    set({{0x1160, 0x11a7}, {0xd7b0, 0xd7c6}}, GraphemeBreak::kV);
+    set({{0x11a8, 0x11ff}, {0xd7cb, 0xd7fb}}, GraphemeBreak::kT);
     for (uint32_t code = kSyllables; code < kSyllables + kSyllableCount; ++code)
-      entries[code].joint = (code - kSyllables) % kTailCount == 0 ? Joint::kLV : Joint::kLVT;
-    join({{0x1f1e6, 0x1f1ff}}, Joint::kFlag);
-    join(kPictures, Joint::kPicture);
-    join(kExtends, Joint::kExtend);
-    join(kPrepends, Joint::kPrepend);
-    join(kBreaks, Joint::kBreak);
-    conjoin(kConjunctExtends, Conjunct::kExtend);
-    conjoin(kConsonants, Conjunct::kConsonant);
-    conjoin(kLinkers, Conjunct::kLinker);
+      entries[code].grapheme_break = (code - kSyllables) % kTailCount == 0 ? GraphemeBreak::kLV : GraphemeBreak::kLVT;
+    set({{0x1f1e6, 0x1f1ff}}, GraphemeBreak::kRegionalIndicator);
+    set(kPictures, GraphemeBreak::kExtendedPictographic);
+    set(kExtends, GraphemeBreak::kExtend);
+    set(kPrepends, GraphemeBreak::kPrepend);
+    set(kBreaks, GraphemeBreak::kBreak);
+    set(kConjunctExtends, IndicConjunctBreak::kExtend);
+    set(kConsonants, IndicConjunctBreak::kConsonant);
+    set(kLinkers, IndicConjunctBreak::kLinker);
   }
 };
 
@@ -126,25 +143,26 @@ bool has(uint32_t code, Flag flag) { return (entry(code).flags & flag) != 0; }
 
 // GB6 to GB9b, except for rules that look further back.
 bool may_join_before(const Entry& before, const Entry& next) {
-  const Joint a = before.joint, b = next.joint;
-  if (a == Joint::kBreak || b == Joint::kBreak) return false;
-  if (b == Joint::kExtend || a == Joint::kPrepend) return true;
-  if (a == Joint::kL) return b == Joint::kL || b == Joint::kV || b == Joint::kLV || b == Joint::kLVT;
-  if (a == Joint::kLV || a == Joint::kV) return b == Joint::kV || b == Joint::kT;
-  return (a == Joint::kLVT || a == Joint::kT) && b == Joint::kT;
+  const GraphemeBreak a = before.grapheme_break, b = next.grapheme_break;
+  if (a == GraphemeBreak::kBreak || b == GraphemeBreak::kBreak) return false;
+  if (b == GraphemeBreak::kExtend || a == GraphemeBreak::kPrepend) return true;
+  if (a == GraphemeBreak::kL)
+    return b == GraphemeBreak::kL || b == GraphemeBreak::kV || b == GraphemeBreak::kLV || b == GraphemeBreak::kLVT;
+  if (a == GraphemeBreak::kLV || a == GraphemeBreak::kV) return b == GraphemeBreak::kV || b == GraphemeBreak::kT;
+  return (a == GraphemeBreak::kLVT || a == GraphemeBreak::kT) && b == GraphemeBreak::kT;
 }
 
 }  // namespace
 
 bool is_space(uint32_t code) { return char_class(code) == CharClass::kSpace; }
-bool is_cleaned(uint32_t code) { return has(code, kIsCleaned); }
+bool is_removed_by_bert(uint32_t code) { return has(code, kIsRemovedByBert); }
 bool is_punctuation(uint32_t code) { return has(code, kIsPunctuation); }
 bool is_nonspacing(uint32_t code) { return has(code, kIsNonspacing); }
 bool is_combining(uint32_t code) { return has(code, kIsCombining); }
 bool is_word(uint32_t code) { return has(code, kIsWord); }
 bool is_chinese(uint32_t code) { return has(code, kIsChinese); }
 
-Lower lower(uint32_t code) {
+LowerCase lower(uint32_t code) {
   if (code < 0x80) return {code >= 'A' && code <= 'Z' ? code + ('a' - 'A') : code};
   if (code == 0x130) return {'i', 0x307};  // the only character that becomes two
   const auto found = tables().lower.find(code);
@@ -227,33 +245,34 @@ void compose(std::vector<uint32_t>& codes) {
   codes.resize(kept);
 }
 
-Joint joint(uint32_t code) { return entry(code).joint; }
-Conjunct conjunct(uint32_t code) { return entry(code).conjunct; }
-
 size_t grapheme_end(std::string_view text, size_t at) {
   Utf8Char before = char_at(text, at);
   at += before.length;
-  bool picture = joint(before.code) == Joint::kPicture;  // a picture, with extends after it
-  bool flag_open = joint(before.code) == Joint::kFlag;   // first half of a flag
+  bool picture =
+      entry(before.code).grapheme_break == GraphemeBreak::kExtendedPictographic;  // a picture, with extends after it
+  bool flag_open = entry(before.code).grapheme_break == GraphemeBreak::kRegionalIndicator;  // first half of a flag
   // A consonant, with extends and linkers after it.
-  bool consonant = conjunct(before.code) == Conjunct::kConsonant;
+  bool consonant = entry(before.code).conjunct_break == IndicConjunctBreak::kConsonant;
   bool linked = false;
   while (at < text.size()) {
     const Utf8Char next = char_at(text, at);
     const Entry &a = entry(before.code), &b = entry(next.code);
     const bool joins = (before.code == '\r' && next.code == '\n') || may_join_before(a, b) ||
-                       (picture && before.code == 0x200d && b.joint == Joint::kPicture) ||
-                       (flag_open && a.joint == Joint::kFlag && b.joint == Joint::kFlag) ||
-                       (consonant && linked && b.conjunct == Conjunct::kConsonant);
+                       (picture && before.code == 0x200d && b.grapheme_break == GraphemeBreak::kExtendedPictographic) ||
+                       (flag_open && a.grapheme_break == GraphemeBreak::kRegionalIndicator &&
+                        b.grapheme_break == GraphemeBreak::kRegionalIndicator) ||
+                       (consonant && linked && b.conjunct_break == IndicConjunctBreak::kConsonant);
     if (!joins) break;
-    flag_open = b.joint == Joint::kFlag && !(flag_open && a.joint == Joint::kFlag);
-    picture = b.joint == Joint::kPicture || (picture && b.joint == Joint::kExtend);
-    if (b.conjunct == Conjunct::kConsonant) {
+    flag_open = b.grapheme_break == GraphemeBreak::kRegionalIndicator &&
+                !(flag_open && a.grapheme_break == GraphemeBreak::kRegionalIndicator);
+    picture = b.grapheme_break == GraphemeBreak::kExtendedPictographic ||
+              (picture && b.grapheme_break == GraphemeBreak::kExtend);
+    if (b.conjunct_break == IndicConjunctBreak::kConsonant) {
       consonant = true;
       linked = false;
-    } else if (b.conjunct == Conjunct::kLinker) {
+    } else if (b.conjunct_break == IndicConjunctBreak::kLinker) {
       linked = consonant;
-    } else if (b.conjunct != Conjunct::kExtend) {
+    } else if (b.conjunct_break != IndicConjunctBreak::kExtend) {
       consonant = linked = false;
     }
     before = next;

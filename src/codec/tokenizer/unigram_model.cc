@@ -34,8 +34,8 @@ Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& mod
   }
   const auto& unknown = member(model, "unk_id");
   if (unknown.is_null()) return unsupported_tokenizer("has no unk_id");
-  FOREBAY_ASSIGN(made->unknown_, id_of(unknown));
-  if (static_cast<size_t>(made->unknown_) >= made->scores_.size())
+  FOREBAY_ASSIGN(made->unknown_id_, id_of(unknown));
+  if (static_cast<size_t>(made->unknown_id_) >= made->scores_.size())
     return malformed_tokenizer("its unk_id is not in its vocab");
   made->unknown_score_ = least - kUnknownPenalty;
   if (bool_member(model, "byte_fallback", false)) {
@@ -50,7 +50,7 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
   const std::vector<uint32_t> begins = piece_begins(best);
   for (size_t i = begins.size(); i-- > 0;) {
     const size_t end = i == 0 ? word.size() : begins[i - 1];
-    put(word.substr(begins[i], end - begins[i]), ids);
+    append_ids(word.substr(begins[i], end - begins[i]), ids);
   }
 }
 
@@ -75,7 +75,7 @@ std::vector<UnigramModel::PathEnd> UnigramModel::best_paths(std::string_view wor
       single |= end == next;
     }
     // Ensures that there is always a way to the end of the word.
-    if (!single) offer(at, next, unknown_score_ + score, unknown_);
+    if (!single) offer(at, next, unknown_score_ + score, unknown_id_);
     at = next;
   }
   return best;
@@ -86,7 +86,7 @@ std::vector<uint32_t> UnigramModel::piece_begins(const std::vector<PathEnd>& bes
   std::vector<uint32_t> begins;
   bool was_unknown = false;
   for (size_t end = best.size() - 1; end > 0; end = best[end].begin) {
-    const bool is_unknown = best[end].id == unknown_;
+    const bool is_unknown = best[end].id == unknown_id_;
     if (is_unknown && was_unknown)
       begins.back() = best[end].begin;
     else
@@ -96,10 +96,10 @@ std::vector<uint32_t> UnigramModel::piece_begins(const std::vector<PathEnd>& bes
   return begins;
 }
 
-void UnigramModel::put(std::string_view piece, std::vector<int32_t>& ids) const {
+void UnigramModel::append_ids(std::string_view piece, std::vector<int32_t>& ids) const {
   if (const int32_t id = pieces_.find(piece); id != ByteTrie::kNone) return ids.push_back(id);
   const auto known = [&](char byte) { return byte_ids_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
-  if (byte_ids_.empty() || !std::ranges::all_of(piece, known)) return ids.push_back(unknown_);
+  if (byte_ids_.empty() || !std::ranges::all_of(piece, known)) return ids.push_back(unknown_id_);
   for (const char byte : piece) ids.push_back(byte_ids_[static_cast<uint8_t>(byte)]);
 }
 

@@ -122,8 +122,8 @@ size_t word_end(WordPattern pattern, std::string_view text, size_t at) {
   const WordMatch match(text, at);
   switch (pattern) {
     case WordPattern::kGpt2: return match.gpt2();
-    case WordPattern::kDigits3: return match.cl100k(3);
-    case WordPattern::kDigits1: return match.cl100k(1);
+    case WordPattern::kCl100k: return match.cl100k(3);
+    case WordPattern::kCl100kSingleDigits: return match.cl100k(1);
     case WordPattern::kNone: break;
   }
   return text.size();

@@ -29,10 +29,10 @@ TEST(WordPattern, gpt2_gives_a_word_the_blank_before_it) {
 }
 
 TEST(WordPattern, cl100k_gives_it_any_sign_and_counts_digits) {
-  EXPECT_EQ(words(WordPattern::kDigits3, "It'S (a) 12345"), (Words{"It", "'S", " (", "a", ")", " ", "123", "45"}));
-  EXPECT_EQ(words(WordPattern::kDigits1, "x 12"), (Words{"x", " ", "1", "2"}));
-  EXPECT_EQ(words(WordPattern::kDigits3, "a!!\n\n  \n b"), (Words{"a", "!!\n\n", "  \n", " b"}));
-  EXPECT_EQ(words(WordPattern::kDigits3, "'\xc5\xbf\tword"), (Words{"'\xc5\xbf", "\tword"}));
+  EXPECT_EQ(words(WordPattern::kCl100k, "It'S (a) 12345"), (Words{"It", "'S", " (", "a", ")", " ", "123", "45"}));
+  EXPECT_EQ(words(WordPattern::kCl100kSingleDigits, "x 12"), (Words{"x", " ", "1", "2"}));
+  EXPECT_EQ(words(WordPattern::kCl100k, "a!!\n\n  \n b"), (Words{"a", "!!\n\n", "  \n", " b"}));
+  EXPECT_EQ(words(WordPattern::kCl100k, "'\xc5\xbf\tword"), (Words{"'\xc5\xbf", "\tword"}));
 }
 
 TEST(WordPattern, without_a_pattern_all_is_one_word) { EXPECT_EQ(words(WordPattern::kNone, "a b"), (Words{"a b"})); }

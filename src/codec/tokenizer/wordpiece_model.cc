@@ -23,8 +23,8 @@ Result<std::unique_ptr<PieceModel>> WordPieceModel::read(const nlohmann::json& m
   }
   const auto& unknown = member(model, "unk_token");
   const std::string name = unknown.is_string() ? text_of(unknown) : "[UNK]";
-  made->unknown_ = made->pieces_.find(name);
-  if (made->unknown_ == ByteTrie::kNone)
+  made->unknown_id_ = made->pieces_.find(name);
+  if (made->unknown_id_ == ByteTrie::kNone)
     return malformed_tokenizer(fmt::format("its vocab lacks the unk_token '{}'", name));
   const auto& prefix = member(model, "continuing_subword_prefix");
   made->continuations_ = made->pieces_.walk(prefix.is_string() ? text_of(prefix) : "##");
@@ -57,7 +57,7 @@ void WordPieceModel::encode(std::string_view word, std::vector<int32_t>& ids) co
   }
   if (known) return;
   ids.resize(begin);
-  ids.push_back(unknown_);
+  ids.push_back(unknown_id_);
 }
 
 }  // namespace forebay

@@ -19,6 +19,8 @@ namespace forebay {
 /// characters, is one unknown token.
 class WordPieceModel final : public PieceModel {
  public:
+  /// Reads the `model` of a tokenizer.json. Unsupported, naming the part, if it has parts that are
+  /// not built in; Corrupt if it is malformed.
   static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
   uint64_t working_bytes_per_byte() const override { return 0; }
@@ -26,8 +28,8 @@ class WordPieceModel final : public PieceModel {
  private:
   ByteTrie pieces_;
   uint32_t continuations_ = ByteTrie::kRoot;  ///< root of the pieces that continue a word
-  int32_t unknown_ = 0;
-  size_t max_chars_ = 100;
+  int32_t unknown_id_ = 0;
+  size_t max_chars_ = 100;  ///< of a word; a longer one is unknown
 };
 
 }  // namespace forebay

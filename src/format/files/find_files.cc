@@ -8,7 +8,7 @@
 
 #include "format/files/braces.h"
 #include "format/files/glob.h"
-#include "format/files/lake_folders.h"
+#include "format/files/lake_table_detector.h"
 #include "format/files/left_out.h"
 #include "format/files/path_pattern.h"
 #include "format/files/stat_all.h"
@@ -42,7 +42,7 @@ struct Search {
   DataWarnings* warnings;
   FoundFiles found = {};
   std::set<std::string> dead_links = {};  // to files, or to folders that may have held some
-  LakeFolders lakes = {};
+  LakeTableDetector lakes = {};
 };
 
 void add_file(Search& search, ObjectInfo& object) {
@@ -183,7 +183,7 @@ Result<DataFiles> find_pattern(StoreAndPath at, const DataLocation& location, st
   DataFiles result{at.store, base, {}, at.warnings};
   for (auto& [key, entry] : search.found) result.files.push_back(std::move(entry));
   // Files named one by one are what the user wants, so they are not refused.
-  if (!by_name) FOREBAY_RETURN_IF_ERROR(search.lakes.refuse(result, stop));
+  if (!by_name) FOREBAY_RETURN_IF_ERROR(search.lakes.check_no_tables(result, stop));
   return result;
 }
 

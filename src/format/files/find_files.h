@@ -54,7 +54,7 @@ bool is_auxiliary_name(std::string_view name);
 ///
 /// Errors: NotFound for a dead link that is named like a file of the data set, or that may have
 /// been a folder with such files; Unsupported for folders of Delta, Iceberg and Hudi tables
-/// (lake_folders.h).
+/// (lake_table_detector.h).
 Result<DataFiles> find_data_files(StoreAndPath at, const DataLocation& location, std::stop_token stop);
 
 }  // namespace forebay

@@ -41,14 +41,14 @@ class ChunkReader {
  private:
   Status read() {
     switch (index_.kind) {
-      case Hdf5ChunkIndex::Kind::kOldTree: return old_tree(index_.address, 0);
+      case Hdf5ChunkIndex::Kind::kBtreeV1: return btree_v1(index_.address, 0);
       case Hdf5ChunkIndex::Kind::kSingle:
         return add(std::vector<uint64_t>(axes_, 0), index_.address, filtered_ ? index_.single_bytes : whole_bytes_,
-                   index_.single_skipped);
+                   index_.single_filter_mask);
       case Hdf5ChunkIndex::Kind::kImplicit: return implicit();
       case Hdf5ChunkIndex::Kind::kFixedArray: return fixed_array();
       case Hdf5ChunkIndex::Kind::kExtensibleArray: return extensible_array();
-      case Hdf5ChunkIndex::Kind::kTree: return tree();
+      case Hdf5ChunkIndex::Kind::kBtreeV2: return btree_v2();
     }
     return {};
   }
@@ -61,15 +61,15 @@ class ChunkReader {
   }
 
   /// Adds the chunk at `cell` in the grid. Chunks outside of the data set remain after it shrank.
-  Status add(const std::vector<uint64_t>& cell, uint64_t address, uint64_t stored, uint32_t skipped) {
+  Status add(const std::vector<uint64_t>& cell, uint64_t address, uint64_t stored, uint32_t filter_mask) {
     if (address == kHdf5NoAddress) return {};
     uint64_t number = 0;
     for (size_t axis = 0; axis < axes_; ++axis) {
       if (cell[axis] >= data_.grid(axis)) return {};
       number = number * data_.grid(axis) + cell[axis];
     }
-    if (filtered_ && index_.whole_at_edges && reaches_beyond(cell)) {
-      skipped = UINT32_MAX;
+    if (filtered_ && index_.edges_unfiltered && reaches_beyond(cell)) {
+      filter_mask = UINT32_MAX;
       stored = whole_bytes_;
     }
     if (!file_.holds(address, stored)) {
@@ -85,11 +85,11 @@ class ChunkReader {
     // cause a large index.
     if (data_.chunks.size() >= max_chunks_)
       return hdf5_damaged("there are more chunks than the data set has places for");
-    data_.chunks.push_back({number, address, stored, skipped});
+    data_.chunks.push_back({number, address, stored, filter_mask});
     return {};
   }
 
-  Status old_tree(uint64_t address, int depth) {
+  Status btree_v1(uint64_t address, int depth) {
     if (depth == kDeepestChunkTree) return hdf5_damaged("the tree of a data set's chunks leads in circles");
     const uint64_t size = file_.sizes().address, head_bytes = 8 + 2 * size, key_bytes = 8 + 8 * (axes_ + 1);
     FOREBAY_ASSIGN(const Buffer head, file_.read(address, head_bytes));
@@ -102,7 +102,7 @@ class ChunkReader {
     Hdf5Cursor each = file_.cursor(entries);
     std::vector<uint64_t> cell(axes_);
     for (uint16_t i = 0; i < count; ++i) {
-      const uint32_t stored = each.u32(), skipped = each.u32();
+      const uint32_t stored = each.u32(), filter_mask = each.u32();
       for (size_t axis = 0; axis < axes_; ++axis) {
         const uint64_t begin = each.u64();
         if (begin % data_.chunk[axis] != 0) return hdf5_damaged("a chunk begins inside another one");
@@ -111,12 +111,12 @@ class ChunkReader {
       // The key has one axis more than the data set, for bytes within an element; it is always 0.
       each.skip(8);
       const uint64_t child = each.address();
-      FOREBAY_RETURN_IF_ERROR(level == 0 ? add(cell, child, stored, skipped) : old_tree(child, depth + 1));
+      FOREBAY_RETURN_IF_ERROR(level == 0 ? add(cell, child, stored, filter_mask) : btree_v1(child, depth + 1));
     }
     return {};
   }
 
-  Status tree() {
+  Status btree_v2() {
     std::vector<uint64_t> cell(axes_);
     const uint64_t size = file_.sizes().address;
     return walk_hdf5_tree(file_, index_.address, [&](const Hdf5Tree& of, std::span<const uint8_t> record) -> Status {
@@ -126,9 +126,9 @@ class ChunkReader {
         return hdf5_damaged("the tree of a data set's chunks");
       const uint64_t address = in.address();
       const uint64_t stored = filtered_ ? in.number(record.size() - fixed) : whole_bytes_;
-      const uint32_t skipped = filtered_ ? in.u32() : 0;
+      const uint32_t filter_mask = filtered_ ? in.u32() : 0;
       for (uint64_t& each : cell) each = in.u64();
-      return add(cell, address, stored, skipped);
+      return add(cell, address, stored, filter_mask);
     });
   }
 
@@ -185,13 +185,13 @@ class ChunkReader {
     const uint64_t size = file_.sizes().address;
     const uint64_t address = in.address();
     uint64_t stored = whole_bytes_;
-    uint32_t skipped = 0;
+    uint32_t filter_mask = 0;
     if (filtered_) {
       stored = in.number(element_bytes - size - 4);
-      skipped = in.u32();
+      filter_mask = in.u32();
     }
     if (in.failed()) return hdf5_damaged("the index of a data set's chunks is cut off");
-    return add(place_of(slot), address, stored, skipped);
+    return add(place_of(slot), address, stored, filter_mask);
   }
 
   bool element_fits(uint64_t bytes) const {

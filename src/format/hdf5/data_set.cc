@@ -44,7 +44,7 @@ Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
 
 Result<Buffer> parse_fill(const Hdf5Message& message) {
   Hdf5Cursor in(message.bytes.span());
-  if (message.part == static_cast<uint16_t>(Hdf5MessageType::kFill)) {
+  if (message.type == static_cast<uint16_t>(Hdf5MessageType::kFill)) {
     const uint8_t version = in.u8();
     const uint8_t flags = version >= 3 ? in.u8() : 0;
     if (version < 3) in.skip(2);
@@ -123,19 +123,19 @@ class LayoutReader {
   void chunked4(Hdf5Cursor& in) {
     const uint8_t flags = in.u8(), axes = in.u8(), dim_bytes = in.u8();
     for (uint8_t i = 0; i < axes && !in.failed(); ++i) data_.chunk.push_back(in.number(dim_bytes));
-    index_.whole_at_edges = (flags & 1) != 0;
+    index_.edges_unfiltered = (flags & 1) != 0;
     index_.kind = static_cast<Hdf5ChunkIndex::Kind>(in.u8());
     switch (index_.kind) {
       case Hdf5ChunkIndex::Kind::kSingle:
         if ((flags & 2) != 0) {
           index_.single_bytes = in.length();
-          index_.single_skipped = in.u32();
+          index_.single_filter_mask = in.u32();
         }
         break;
       case Hdf5ChunkIndex::Kind::kImplicit: break;
       case Hdf5ChunkIndex::Kind::kFixedArray: in.skip(1); break;
       case Hdf5ChunkIndex::Kind::kExtensibleArray: in.skip(5); break;
-      case Hdf5ChunkIndex::Kind::kTree: in.skip(6); break;
+      case Hdf5ChunkIndex::Kind::kBtreeV2: in.skip(6); break;
       default: in.fail();
     }
     index_.address = in.address();
@@ -186,8 +186,8 @@ Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataS
   if (elements > kMaxElements || (elements > 0 && data.type.bytes > kMaxElements / elements))
     return hdf5_damaged("a data set says a shape that no file could hold");
   // The newer message comes first. If both exist, they agree.
-  for (const Hdf5MessageType part : {Hdf5MessageType::kFill, Hdf5MessageType::kOldFill}) {
-    if (const Hdf5Message* const fill = header.find(part); fill != nullptr && data.fill.empty()) {
+  for (const Hdf5MessageType fill_type : {Hdf5MessageType::kFill, Hdf5MessageType::kOldFill}) {
+    if (const Hdf5Message* const fill = header.find(fill_type); fill != nullptr && data.fill.empty()) {
       FOREBAY_ASSIGN(data.fill, parse_fill(*fill));
     }
   }
@@ -230,7 +230,7 @@ Result<Hdf5Attribute> parse_attribute(Hdf5Metadata& file, const Buffer& bytes, s
 Status visit_attributes(Hdf5Metadata& file, const Hdf5Header& header,
                         const std::function<Status(const Buffer&)>& visit) {
   for (const Hdf5Message& message : header.messages) {
-    if (message.part == static_cast<uint16_t>(Hdf5MessageType::kAttribute))
+    if (message.type == static_cast<uint16_t>(Hdf5MessageType::kAttribute))
       FOREBAY_RETURN_IF_ERROR(visit(message.bytes));
   }
   // Objects with many attributes store them in a heap, which a B-tree of names indexes (IV.A.2.v).

@@ -27,8 +27,8 @@ struct Hdf5Space {
 struct Hdf5Chunk {
   uint64_t number = 0;  ///< index in the grid of chunks, the last axis varying fastest
   uint64_t address = 0;
-  uint64_t stored_bytes = 0;
-  uint32_t skipped = 0;  ///< bit mask of the filters that were not applied to it
+  uint64_t stored_bytes = 0;  ///< bytes in the file, after filtering
+  uint32_t filter_mask = 0;   ///< bit i: filter i was not applied
 };
 
 /// A data set as its header and its chunk index describe it.
@@ -48,18 +48,22 @@ struct Hdf5DataSet {
   uint64_t rows() const { return space.dims.empty() ? 0 : space.dims[0]; }
   /// Bytes of a row before filtering.
   uint64_t row_bytes() const;
+  /// Bytes of a chunk before filtering.
   uint64_t chunk_bytes() const;
   /// Number of chunks along an axis.
   uint64_t grid(size_t axis) const { return (space.dims[axis] + chunk[axis] - 1) / chunk[axis]; }
   /// Null if the chunk was never written.
   const Hdf5Chunk* find_chunk(uint64_t number) const;
+  /// Memory of the index of chunks.
   uint64_t index_bytes() const;
 };
 
+/// Parses a dataspace message. Corrupt if it is damaged.
 Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in);
 
-/// Reads a data set from its object header. Unsupported, with a remedy, for external data, virtual
-/// data sets, and filters that are not implemented here. Corrupt if sizes are inconsistent.
+/// Reads a data set from its object header. InvalidArgument if the object is none; Unsupported,
+/// with a remedy, for external data, virtual data sets, and filters that are not implemented here.
+/// Corrupt if sizes are inconsistent.
 Result<Hdf5DataSet> open_hdf5_data_set(Hdf5Metadata& file, const Hdf5Header& header, std::string_view path);
 
 /// A named value attached to an object.
@@ -68,6 +72,7 @@ struct Hdf5Attribute {
   Hdf5Space space;
   Buffer values;
 };
+/// Finds an attribute of an object by its name. NotFound, with similar names, if there is none.
 Result<Hdf5Attribute> find_hdf5_attribute(Hdf5Metadata& file, const Hdf5Header& header, std::string_view name);
 
 }  // namespace forebay

@@ -5,6 +5,7 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "forebay/buffer.h"
 #include "format/hdf5/cursor.h"
@@ -58,11 +59,13 @@ class Hdf5BytesInStore final : public Hdf5Bytes {
 /// cannot trap a reader.
 class Hdf5Metadata {
  public:
-  /// Corrupt if it is not an HDF5 file.
+  /// Corrupt if it is not an HDF5 file, is damaged or cut off; Unsupported for a superblock of a
+  /// newer version.
   static Result<Hdf5Metadata> open(Hdf5Bytes& bytes);
 
+  /// Reads bytes at an address. Corrupt if the file does not have them, or the limit is reached.
   Result<Buffer> read(uint64_t address, uint64_t length);
-  /// Reads a block that ends in its checksum, and checks it.
+  /// Reads a block that ends in its checksum, and checks it. `what` names it in messages.
   Result<Buffer> read_checked(uint64_t address, uint64_t length, const char* what);
   Hdf5Cursor cursor(const Buffer& bytes) const { return Hdf5Cursor(bytes.span(), sizes_); }
 
@@ -83,7 +86,9 @@ class Hdf5Metadata {
 
   Hdf5Bytes* bytes_;
   Hdf5Sizes sizes_;
-  uint64_t base_ = 0, root_ = kHdf5NoAddress, read_ = 0, reads_ = 0;
+  uint64_t base_ = 0;               ///< offset in the file of address 0
+  uint64_t root_ = kHdf5NoAddress;  ///< root()
+  uint64_t read_ = 0, reads_ = 0;   ///< bytes and number of all reads
 };
 
 }  // namespace forebay

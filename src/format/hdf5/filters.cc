@@ -96,7 +96,7 @@ std::span<uint8_t> Hdf5Filtering::buffer(int which, uint64_t bytes) {
   return buffers_[which].mutable_span().first(bytes);
 }
 
-Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
+Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter> filters, uint32_t filter_mask,
                                                      std::span<const uint8_t> stored, uint64_t bytes,
                                                      WorkMemory& memory) {
   // Checked before memory is allocated for a size that only the file states.
@@ -114,12 +114,12 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
   // Until its filter is undone, each checksum adds to the size of the data.
   uint64_t checksums = 0;
   for (size_t i = 0; i < filters.size(); ++i)
-    checksums += filters[i].id == Hdf5Filter::kFletcher32 && (i >= 32 || (skipped >> i & 1) == 0);
+    checksums += filters[i].id == Hdf5Filter::kFletcher32 && (i >= 32 || (filter_mask >> i & 1) == 0);
   std::span<const uint8_t> now = stored;
   int into = 0;
   // Filters are undone in reverse order. A filter beyond the 32nd cannot be marked as skipped.
   for (size_t i = filters.size(); i-- > 0;) {
-    if (i < 32 && (skipped >> i & 1) != 0) continue;
+    if (i < 32 && (filter_mask >> i & 1) != 0) continue;
     if (filters[i].id == Hdf5Filter::kFletcher32) --checksums;
     FOREBAY_ASSIGN(now, undo_one(filters[i], now, into, bytes + checksums * kChecksumBytes));
     // A filter that changes nothing returns a part of its input. The other buffer is then still

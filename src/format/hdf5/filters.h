@@ -14,10 +14,11 @@ namespace forebay {
 
 /// One filter that was applied to a chunk when it was written.
 struct Hdf5Filter {
+  /// Registered ids of the filters that this reader or its messages know.
   enum : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kNbit = 5, kScaleOffset = 6, kLzf = 32000 };
   uint16_t id = 0;
   std::string name = {};
-  std::vector<uint32_t> values = {};
+  std::vector<uint32_t> values = {};  ///< client data values, whose meaning depends on the filter
 };
 
 /// Unsupported, with a remedy, if one of the filters is not implemented here, or if more than one
@@ -35,11 +36,11 @@ class Hdf5Filtering {
   Hdf5Filtering(const Hdf5Filtering&) = delete;
   Hdf5Filtering& operator=(const Hdf5Filtering&) = delete;
 
-  /// Returns the bytes of a chunk before filtering. Filters whose bit in `skipped` is set were not
-  /// applied. The result is a part of `stored`, or is valid until the next call. Corrupt if its
+  /// Returns the bytes of a chunk before filtering. Filters whose bit in `filter_mask` is set were
+  /// not applied. The result is a part of `stored`, or is valid until the next call. Corrupt if its
   /// size is not exactly `bytes`. Buffers take about twice that size, or twice the stored size if
   /// this is larger, which is reserved from `memory` first.
-  Result<std::span<const uint8_t>> undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
+  Result<std::span<const uint8_t>> undo(std::span<const Hdf5Filter> filters, uint32_t filter_mask,
                                         std::span<const uint8_t> stored, uint64_t bytes, WorkMemory& memory);
 
  private:

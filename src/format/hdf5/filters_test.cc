@@ -41,10 +41,10 @@ Bytes with_sum(Bytes bytes) {
 }
 
 Result<Bytes> undone(const std::vector<Hdf5Filter>& filters, const Bytes& stored, uint64_t bytes,
-                     uint32_t skipped = 0) {
+                     uint32_t filter_mask = 0) {
   Hdf5Filtering filtering;
   WorkMemory memory;
-  FOREBAY_ASSIGN(const std::span<const uint8_t> out, filtering.undo(filters, skipped, stored, bytes, memory));
+  FOREBAY_ASSIGN(const std::span<const uint8_t> out, filtering.undo(filters, filter_mask, stored, bytes, memory));
   return Bytes(out.begin(), out.end());
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "format/hdf5/made_hdf5.h"
+#include "format/hdf5/hdf5_test_file.h"
 
 namespace forebay {
 namespace {
@@ -37,8 +37,8 @@ TEST(Hdf5Space, has_no_end_where_all_bits_of_a_length_are_set) {
 }
 
 /// Values 0 … rows - 1, in chunks.
-MadeHdf5 counting_file(uint64_t rows, uint64_t chunk) {
-  MadeHdf5 made;
+TestHdf5File counting_file(uint64_t rows, uint64_t chunk) {
+  TestHdf5File made;
   made.dims = {rows};
   made.chunk = {chunk};
   for (uint64_t begin = 0; begin < rows; begin += chunk)
@@ -94,7 +94,7 @@ TEST(hdf5_file, gives_the_rows_of_chunks_the_last_of_which_reaches_beyond_the_en
 }
 
 TEST(hdf5_file, puts_chunks_of_several_axes_together) {
-  MadeHdf5 made;
+  TestHdf5File made;
   made.dims = {3, 5};
   made.chunk = {2, 3};
   const auto block = [](int row, int column) {
@@ -114,7 +114,7 @@ TEST(hdf5_file, puts_chunks_of_several_axes_together) {
 }
 
 TEST(hdf5_file, what_was_never_written_is_the_fill_value) {
-  MadeHdf5 made = counting_file(12, 4);
+  TestHdf5File made = counting_file(12, 4);
   made.fill = bytes_of_numbers<int32_t>({-7});
   made.chunks.erase(made.chunks.begin() + 1);
   const std::string bytes = made.to_bytes();
@@ -176,7 +176,7 @@ TEST(hdf5_file, a_name_that_is_not_there_is_told_with_those_that_are) {
 TEST(hdf5_file, other_filters_are_refused_with_the_way_out) {
   for (const auto& [id, name] :
        {std::pair<uint16_t, const char*>{4, "szip"}, {5, "nbit"}, {6, "scaleoffset"}, {32008, "filter 32008"}}) {
-    MadeHdf5 made = counting_file(4, 4);
+    TestHdf5File made = counting_file(4, 4);
     made.filters = {{id, {}}};
     const std::string told = message_of(made.to_bytes());
     EXPECT_NE(told.find("Unsupported"), std::string::npos) << told;
@@ -186,7 +186,7 @@ TEST(hdf5_file, other_filters_are_refused_with_the_way_out) {
 }
 
 TEST(hdf5_file, a_chunk_that_claims_a_gigabyte_in_a_small_file_takes_no_memory) {
-  MadeHdf5 made;
+  TestHdf5File made;
   made.dims = {uint64_t{1} << 28};
   made.chunk = {uint64_t{1} << 28};
   made.filters = {{1, {6}}};
@@ -207,23 +207,23 @@ TEST(hdf5_file, a_chunk_that_claims_a_gigabyte_in_a_small_file_takes_no_memory) 
 }
 
 TEST(hdf5_file, lying_sizes_and_places_are_told) {
-  const auto told = [](const MadeHdf5& made) { return message_of(made.to_bytes()); };
-  MadeHdf5 short_chunk = counting_file(8, 4);
+  const auto told = [](const TestHdf5File& made) { return message_of(made.to_bytes()); };
+  TestHdf5File short_chunk = counting_file(8, 4);
   short_chunk.chunks[1].stored.resize(12);
   EXPECT_NE(told(short_chunk).find("another size than its shape"), std::string::npos);
-  MadeHdf5 inside = counting_file(8, 4);
-  inside.chunks[1].begin = {2};
+  TestHdf5File inside = counting_file(8, 4);
+  inside.chunks[1].first_element = {2};
   EXPECT_NE(told(inside).find("begins inside another one"), std::string::npos);
-  MadeHdf5 twice = counting_file(8, 4);
-  twice.chunks[1].begin = {0};
+  TestHdf5File twice = counting_file(8, 4);
+  twice.chunks[1].first_element = {0};
   EXPECT_NE(told(twice).find("two places"), std::string::npos);
-  MadeHdf5 wide = counting_file(8, 4);
+  TestHdf5File wide = counting_file(8, 4);
   wide.element_bytes = 8;
   EXPECT_NE(told(wide).find("other elements"), std::string::npos);
-  MadeHdf5 vast = counting_file(8, 4);
+  TestHdf5File vast = counting_file(8, 4);
   vast.dims = {UINT64_MAX - 5};
   EXPECT_NE(told(vast).find("no file could hold"), std::string::npos);
-  MadeHdf5 none = counting_file(8, 4);
+  TestHdf5File none = counting_file(8, 4);
   none.chunk = {0};
   EXPECT_NE(told(none).find("makes no sense"), std::string::npos);
 }
@@ -238,7 +238,7 @@ TEST(hdf5_file, a_file_cut_off_anywhere_is_told) {
 }
 
 TEST(hdf5_file, a_damaged_chunk_names_its_data_set_and_its_place) {
-  MadeHdf5 made = counting_file(4, 4);
+  TestHdf5File made = counting_file(4, 4);
   made.filters = {{1, {6}}};
   made.chunks[0].stored = "no zlib stream at all";
   const std::string bytes = made.to_bytes();

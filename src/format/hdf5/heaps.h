@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -11,7 +13,9 @@ namespace forebay {
 /// A local heap, which holds the names of the members of old-style groups.
 class Hdf5LocalHeap {
  public:
+  /// Corrupt if there is no heap at the address.
   static Result<Hdf5LocalHeap> open(Hdf5Metadata& file, uint64_t address);
+  /// Reads the text at an offset in the heap. Corrupt if there is none.
   Result<std::string> text(uint64_t offset) const;
 
  private:
@@ -21,8 +25,10 @@ class Hdf5LocalHeap {
 /// A fractal heap, which holds the links or attributes of objects with many of them.
 class Hdf5FractalHeap {
  public:
+  /// Corrupt if the heap is damaged; Unsupported if it is compressed.
   static Result<Hdf5FractalHeap> open(Hdf5Metadata& file, uint64_t address);
-  /// The object with an id that a B-tree record holds.
+  /// The object with an id that a B-tree record holds. Corrupt if it is not there; Unsupported if
+  /// it has more than 64 KiB.
   Result<Buffer> get(Hdf5Metadata& file, std::span<const uint8_t> id) const;
 
  private:
@@ -38,7 +44,8 @@ class Hdf5FractalHeap {
 /// collection used last are cached.
 class Hdf5GlobalHeap {
  public:
-  /// Empty if the reference stands for an empty value.
+  /// The value at `index` of the collection at an address. Empty if the reference stands for an
+  /// empty value; Corrupt if it is not there.
   Result<Buffer> get(Hdf5Metadata& file, uint64_t collection, uint32_t index);
 
  private:

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "format/hdf5/hdf5_file.h"
+#include "format/hdf5/hdf5_test_file.h"
 #include "format/hdf5/links.h"
-#include "format/hdf5/made_hdf5.h"
 
 namespace forebay {
 namespace {
@@ -113,17 +113,17 @@ TEST(hostile_hdf5, numbers_at_their_limits_are_told) {
 }
 
 TEST(hostile_hdf5, damage_behind_checksums_that_hold_is_told) {
-  MadeHdf5 made;
+  TestHdf5File made;
   made.dims = {64};
   made.chunk = {16};
   for (uint64_t begin = 0; begin < 64; begin += 16) made.chunks.push_back({{begin}, std::string(64, '\x01'), 0});
   std::mt19937 random(13);
   for (int round = 0; round < 3000; ++round) {
-    MadeHdf5 each = made;
+    TestHdf5File each = made;
     switch (round % 5) {
       case 0: each.dims[0] = uint64_t{random()} << random() % 40; break;
       case 1: each.chunk[0] = uint64_t{random()} >> random() % 32; break;
-      case 2: each.chunks[random() % 4].begin[0] = uint64_t{random()} << random() % 33; break;
+      case 2: each.chunks[random() % 4].first_element[0] = uint64_t{random()} << random() % 33; break;
       case 3: each.type[random() % each.type.size()] = static_cast<char>(random()); break;
       default: each.filters = {{static_cast<uint16_t>(random() % 8), {static_cast<uint32_t>(random())}}};
     }

@@ -29,7 +29,7 @@ class LinkReader {
 
   Result<std::vector<Hdf5Link>> run(const Hdf5Header& group) {
     for (const Hdf5Message& message : group.messages) {
-      switch (static_cast<Hdf5MessageType>(message.part)) {
+      switch (static_cast<Hdf5MessageType>(message.type)) {
         case Hdf5MessageType::kSymbolTable: FOREBAY_RETURN_IF_ERROR(old_group(message.bytes)); break;
         case Hdf5MessageType::kLink: FOREBAY_RETURN_IF_ERROR(link(message.bytes)); break;
         case Hdf5MessageType::kLinks: FOREBAY_RETURN_IF_ERROR(many(message.bytes)); break;

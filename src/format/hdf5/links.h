@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,8 @@ struct Hdf5Link {
   std::string target;                 ///< path of a soft link; file and path of an external link
 };
 
-/// The members of a group, in any order. Empty if the object is not a group.
+/// The members of a group, in any order. Empty if the object is not a group. Corrupt if the group
+/// is damaged; Unsupported for more than a million members.
 Result<std::vector<Hdf5Link>> hdf5_links(Hdf5Metadata& file, const Hdf5Header& group);
 
 /// An object that a path leads to.

@@ -66,10 +66,10 @@ class HeaderReader {
     FOREBAY_ASSIGN(const Buffer bytes, file_.read(block.address, block.length));
     Hdf5Cursor in = file_.cursor(bytes);
     while (in.left() >= 8) {
-      const uint16_t part = in.u16(), size = in.u16();
+      const uint16_t type = in.u16(), size = in.u16();
       const uint8_t flags = in.u8();
       in.skip(3);
-      FOREBAY_RETURN_IF_ERROR(message(part, size, flags, in, bytes));
+      FOREBAY_RETURN_IF_ERROR(message(type, size, flags, in, bytes));
     }
     return {};
   }
@@ -80,29 +80,29 @@ class HeaderReader {
     FOREBAY_ASSIGN(const Buffer bytes, file_.read(block.address, block.length));
     Hdf5Cursor in = file_.cursor(bytes);
     while (in.left() >= head) {
-      const uint8_t part = in.u8();
+      const uint8_t type = in.u8();
       const uint16_t size = in.u16();
       const uint8_t flags = in.u8();
       if (has_order_) in.skip(2);
-      FOREBAY_RETURN_IF_ERROR(message(part, size, flags, in, bytes));
+      FOREBAY_RETURN_IF_ERROR(message(type, size, flags, in, bytes));
     }
     return {};
   }
 
   /// Adds the message at the cursor, and moves the cursor behind it.
-  Status message(uint16_t part, uint16_t size, uint8_t flags, Hdf5Cursor& in, const Buffer& block) {
+  Status message(uint16_t type, uint16_t size, uint8_t flags, Hdf5Cursor& in, const Buffer& block) {
     const size_t at = in.at();
     in.skip(size);
     if (in.failed()) return hdf5_damaged("a message is longer than the header it stands in");
     if (header_.messages.size() == kMaxMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
-    if (part == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return add_continuation(bytes);
+    if (type == static_cast<uint16_t>(Hdf5MessageType::kContinuation)) return add_continuation(bytes);
     // A nil message, which is the space that a deleted one left (IV.A.2.a).
-    if (part == 0) return {};
+    if (type == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {
-      FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5MessageType>(part), bytes));
+      FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5MessageType>(type), bytes));
     }
-    header_.messages.push_back({part, std::move(bytes)});
+    header_.messages.push_back({type, std::move(bytes)});
     return {};
   }
 
@@ -131,8 +131,8 @@ class HeaderReader {
 
 }  // namespace
 
-const Hdf5Message* Hdf5Header::find(Hdf5MessageType part) const {
-  const auto found = std::ranges::find(messages, static_cast<uint16_t>(part), &Hdf5Message::part);
+const Hdf5Message* Hdf5Header::find(Hdf5MessageType type) const {
+  const auto found = std::ranges::find(messages, static_cast<uint16_t>(type), &Hdf5Message::type);
   return found == messages.end() ? nullptr : &*found;
 }
 
@@ -140,7 +140,7 @@ Result<Hdf5Header> read_hdf5_header(Hdf5Metadata& file, uint64_t address) {
   return HeaderReader(file, true).run(address);
 }
 
-Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5MessageType part, const Buffer& bytes) {
+Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5MessageType type, const Buffer& bytes) {
   Hdf5Cursor in = file.cursor(bytes);
   const uint8_t version = in.u8(), kind = in.u8();
   if (version == 1) in.skip(6);
@@ -150,7 +150,7 @@ Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5MessageType part, con
   if (in.failed() || version > 3) return hdf5_damaged("a reference to a shared message is cut off");
   // A shared message does not refer to another one, so this recursion ends.
   FOREBAY_ASSIGN(const Hdf5Header header, HeaderReader(file, false).run(address));
-  const Hdf5Message* const found = header.find(part);
+  const Hdf5Message* const found = header.find(type);
   if (found == nullptr) return hdf5_damaged("a shared message is not where it should be");
   return found->bytes;
 }

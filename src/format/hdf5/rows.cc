@@ -148,7 +148,7 @@ class RowReader {
   Status one_chunk(const Hdf5Chunk& chunk, const Hdf5Stored& stored, Hdf5Filtering& filtering) {
     FOREBAY_ASSIGN(const Buffer bytes, stored(chunk.address, chunk.stored_bytes));
     FOREBAY_ASSIGN(const std::span<const uint8_t> raw,
-                   filtering.undo(data_.filters, chunk.skipped, bytes.span(), data_.chunk_bytes(), memory_));
+                   filtering.undo(data_.filters, chunk.filter_mask, bytes.span(), data_.chunk_bytes(), memory_));
     const ChunkBox box(data_, chunk.number, first_, count_);
     for (const Hdf5Extract& extract : extracts_)
       FOREBAY_RETURN_IF_ERROR(extract_box(box, raw.data() + box.skipped() * data_.type.bytes, extract));

@@ -36,9 +36,9 @@ enum Bits : uint8_t {
 /// cannot contain.
 class ValueMaker final : public JsonTree {
  public:
-  Json number(double value, const std::string& written) override {
-    if (const std::optional<double> nan = kept_nan(written)) return *nan;
-    return is_whole_number(written) ? Json::binary({}) : Json(value);
+  Json convert_number(double value, const std::string& text) override {
+    if (const std::optional<double> nan = kept_nan(text)) return *nan;
+    return is_whole_number(text) ? Json::binary({}) : Json(value);
   }
 };
 
@@ -173,7 +173,7 @@ Status JsonTypeFinder::add(std::span<const uint8_t> line) {
     const std::string problem = nan_problem({reinterpret_cast<const char*>(line.data()), line.size()});
     return corrupt(problem.empty() ? "no valid JSON" : problem);
   }
-  const nlohmann::json& value = maker.made;
+  const nlohmann::json& value = maker.root;
   if (value.is_object())
     root_->observe(value, 0);
   else

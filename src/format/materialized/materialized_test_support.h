@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 #include "forebay/string_list.h"
 #include "format/materialized/open_materialized.h"
 #include "format/materialized/sample_shard.h"

@@ -78,14 +78,14 @@ class Compiler {
     plan_ = std::make_shared<ExecutionPlan>();
     plan_->source = input_.source;
     if (chunks) {
-      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*chunks, needed_.wanted.front()));
+      FOREBAY_ASSIGN(plan_->source, with_live_fields(*chunks, needed_.live.front()));
     }
     inference_ = infer(needed_.description, plan_->source->schema(), catalog(), Rules::kFields);
     FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
     for (const Field& field : input_.source->schema())
-      plan_->fetches |= !chunks && field.fetched && needed_.wanted.front().contains(field.name);
+      plan_->fetches |= !chunks && field.fetched && needed_.live.front().contains(field.name);
     if (is_source(step_at(0), SourceKind::kUserCode)) {
       plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
     }
@@ -120,15 +120,15 @@ class Compiler {
 
   void reduce(const Inference& whole, bool chunks) {
     const Description& description = *input_.description;
-    Wanted wanted(whole.schemas[end_ - 1]);
+    LiveFields live(whole.schemas[end_ - 1]);
     std::vector<std::string> asked;
     if (const OpSpec* const by = reader()) {
       asked = def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
-      if (!asked.empty()) wanted = Wanted(asked);
+      if (!asked.empty()) live = LiveFields(asked);
     }
     const Schema& all = whole.schemas[0];
-    needed_ = needed_steps(description, end_, whole, wanted, catalog(),
-                           [&](const Wanted& first) { return chunks ? read_of_chunks(all, first) : all; });
+    needed_ = needed_steps(description, end_, whole, live, catalog(),
+                           [&](const LiveFields& first) { return chunks ? read_of_chunks(all, first) : all; });
     if (asked.empty()) return;
     // Asks user code before this step for exactly these fields.
     OpSpec select;
@@ -136,7 +136,7 @@ class Compiler {
     select.args["fields"] = asked;
     needed_.description = needed_.description.append(std::move(select));
     needed_.steps.push_back(end_);
-    needed_.wanted.push_back(std::move(wanted));
+    needed_.live.push_back(std::move(live));
   }
 
   // A plan with another meaning than the description must never run.
@@ -233,19 +233,19 @@ class Compiler {
   }
 
   // Reads at least one field, since it counts the rows.
-  static Schema read_of_chunks(const Schema& all, const Wanted& wanted) {
+  static Schema read_of_chunks(const Schema& all, const LiveFields& live) {
     std::vector<Field> read;
     for (const Field& field : all) {
-      if (wanted.contains(field.name)) read.push_back(field);
+      if (live.contains(field.name)) read.push_back(field);
     }
     if (read.empty() && all.size() > 0) read.push_back(all[0]);
     return Schema(std::move(read));
   }
 
-  static Result<std::shared_ptr<const ChunkSource>> with_wanted_fields(const ChunkSource& source,
-                                                                       const Wanted& wanted) {
+  static Result<std::shared_ptr<const ChunkSource>> with_live_fields(const ChunkSource& source,
+                                                                     const LiveFields& live) {
     std::vector<std::string> names;
-    for (const Field& field : read_of_chunks(source.schema(), wanted)) names.push_back(field.name);
+    for (const Field& field : read_of_chunks(source.schema(), live)) names.push_back(field.name);
     return source.with_fields(names);
   }
 
@@ -333,10 +333,10 @@ class Compiler {
     stage.name = step_at(i).name;
     stage.schema = inference_.schemas[i - 1];
     for (const Field& field : stage.schema) {
-      const bool wanted = needed_.wanted[i].contains(field.name);
+      const bool is_live = needed_.live[i].contains(field.name);
       stage.from_source.push_back(
-          wanted ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
-      stage.in_entry.push_back(wanted && !stage.from_source.back());
+          is_live ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
+      stage.in_entry.push_back(is_live && !stage.from_source.back());
       if (stage.in_entry.back()) result.cached.push_back(field);
     }
     return result;

@@ -15,16 +15,17 @@ bool among(const std::vector<std::string>& names, const std::string& name) {
 /// place.
 class Builder {
  public:
-  Builder(const OpSpec& source, const Schema& given, Wanted wanted, const Catalog& catalog) : catalog_(catalog) {
+  Builder(const OpSpec& source, const Schema& source_schema, LiveFields live, const Catalog& catalog)
+      : catalog_(catalog) {
     needed_.description = Description(source);
     needed_.steps.push_back(0);
-    needed_.wanted.push_back(std::move(wanted));
-    for (const Field& field : given) names_.insert(field.name);
-    user_code_ = given.open_ended;
+    needed_.live.push_back(std::move(live));
+    for (const Field& field : source_schema) names_.insert(field.name);
+    user_code_ = source_schema.open_ended;
   }
 
   /// `before` and `behind` are the schemas before and after the step in the user's description.
-  void append(const OpSpec& op, size_t step, const Schema& before, const Schema& behind, const Wanted& after) {
+  void append(const OpSpec& op, size_t step, const Schema& before, const Schema& behind, const LiveFields& after) {
     const OpDef& def = *catalog_.find(op.name);
     const FieldUse whole = def.used(op, before);
     OpSpec narrowed = op;
@@ -32,14 +33,14 @@ class Builder {
     if (def.role == OpRole::kNames) narrowed.args["names"] = renamed(whole, after);
     if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
     FieldUse use = def.used(narrowed, before);
-    if (def.role != OpRole::kChoice && drop_unwanted_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
+    if (def.role != OpRole::kChoice && drop_dead_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
       narrowed.args["names"] = renamed(whole, after);  // fewer fields have to be renamed now
       use = def.used(narrowed, before);
     }
     const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||
                               (def.role == OpRole::kNames && narrowed.args["names"].empty());
     if (nothing_left) {
-      needed_.wanted.back() = after;
+      needed_.live.back() = after;
       return;
     }
     follow(def.role, use, behind);
@@ -52,34 +53,34 @@ class Builder {
   NeededSteps finish() { return std::move(needed_); }
 
  private:
-  void push(OpSpec op, size_t step, Wanted after) {
+  void push(OpSpec op, size_t step, LiveFields after) {
     needed_.description = needed_.description.append(std::move(op));
     needed_.steps.push_back(step);
-    needed_.wanted.push_back(std::move(after));
+    needed_.live.push_back(std::move(after));
   }
 
-  // An unwanted field must not have the name of a new one. This happens if the step that dropped or
-  // renamed it was left out. Returns whether such fields were dropped.
-  bool drop_unwanted_namesakes(OpRole role, const FieldUse& use, size_t step) {
-    const Wanted& wanted = needed_.wanted.back();
+  // A field that is not live must not have the name of a new one. This happens if the step that
+  // dropped or renamed it was left out. Returns whether such fields were dropped.
+  bool drop_dead_namesakes(OpRole role, const FieldUse& use, size_t step) {
+    const LiveFields& live = needed_.live.back();
     const auto in_the_way = [&](const std::string& name) {
       if (role == OpRole::kNames && among(use.reads, name)) return false;  // renamed in this step
-      return names_.contains(name) && !wanted.contains(name);
+      return names_.contains(name) && !live.contains(name);
     };
     if (std::none_of(use.makes.begin(), use.makes.end(), in_the_way)) return false;
-    // User code before this step may make a wanted field; otherwise a later step makes it.
-    std::set<std::string> kept = wanted.names();
+    // User code before this step may make a live field; otherwise a later step makes it.
+    std::set<std::string> kept = live.names();
     if (!user_code_) std::erase_if(kept, [&](const std::string& name) { return !names_.contains(name); });
     if (kept.empty()) return false;
     names_ = std::move(kept);
     OpSpec select;
     select.name = "select";
     select.args["fields"] = std::vector<std::string>(names_.begin(), names_.end());
-    push(std::move(select), step, wanted);
+    push(std::move(select), step, live);
     return true;
   }
 
-  static Json kept(const FieldUse& use, const Wanted& after) {
+  static Json kept(const FieldUse& use, const LiveFields& after) {
     Json names = Json::array();
     for (const std::string& name : use.reads) {
       if (after.contains(name)) names.push_back(name);
@@ -87,9 +88,9 @@ class Builder {
     return names;
   }
 
-  // Returns the pairs whose new name is wanted. It also returns, as in an exchange of names, the
-  // pairs that move an existing field (wanted or not) from such a name.
-  Json renamed(const FieldUse& use, const Wanted& after) const {
+  // Returns the pairs whose new name is live. It also returns, as in an exchange of names, the
+  // pairs that move an existing field (live or not) from such a name.
+  Json renamed(const FieldUse& use, const LiveFields& after) const {
     Json names = Json::object();
     std::set<std::string> made;
     // Repeats until no pair is added: the new name of such a field may be that of another field.
@@ -125,11 +126,11 @@ class Builder {
 
 }  // namespace
 
-Wanted::Wanted(const Schema& schema) : all_(schema.open_ended) {
+LiveFields::LiveFields(const Schema& schema) : all_(schema.open_ended) {
   for (const Field& field : schema) names_.insert(field.name);
 }
 
-bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before) {
+bool LiveFields::move_before(const OpSpec& op, const OpDef& def, const Schema& before) {
   const FieldUse use = def.used(op, before);
   switch (def.effect) {
     case OpEffect::kTaking:
@@ -146,15 +147,15 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
   }
   switch (def.role) {
     case OpRole::kNone: return true;
-    case OpRole::kChoice: return choice_back(use);
-    case OpRole::kNames: return names_back(use);
-    case OpRole::kFunction: return function_back(use);
-    case OpRole::kValues: return values_back(use, before);
+    case OpRole::kChoice: return before_select(use);
+    case OpRole::kNames: return before_rename(use);
+    case OpRole::kFunction: return before_function(use);
+    case OpRole::kValues: return before_values(use, before);
   }
   return true;
 }
 
-bool Wanted::choice_back(const FieldUse& use) {
+bool LiveFields::before_select(const FieldUse& use) {
   std::set<std::string> before;
   for (const std::string& name : use.reads) {
     if (contains(name)) before.insert(name);
@@ -164,7 +165,7 @@ bool Wanted::choice_back(const FieldUse& use) {
   return true;
 }
 
-bool Wanted::names_back(const FieldUse& use) {
+bool LiveFields::before_rename(const FieldUse& use) {
   std::set<std::string> before = names_;
   for (const std::string& name : use.makes) before.erase(name);
   for (size_t i = 0; i < use.reads.size(); ++i) {
@@ -175,18 +176,18 @@ bool Wanted::names_back(const FieldUse& use) {
 }
 
 // The function runs even if its results are never read, because it may find a sample bad.
-bool Wanted::function_back(const FieldUse& use) {
+bool LiveFields::before_function(const FieldUse& use) {
   names_.insert(use.reads.begin(), use.reads.end());
   all_ |= use.reads.empty();
   return true;
 }
 
-bool Wanted::values_back(const FieldUse& use, const Schema& before) {
-  const auto wanted = [&](const std::string& name) { return contains(name); };
-  if (!all_ && std::none_of(use.makes.begin(), use.makes.end(), wanted)) return false;
+bool LiveFields::before_values(const FieldUse& use, const Schema& before) {
+  const auto is_live = [&](const std::string& name) { return contains(name); };
+  if (!all_ && std::none_of(use.makes.begin(), use.makes.end(), is_live)) return false;
   std::set<std::string> reads;
   for (const std::string& name : use.reads) {
-    if (!use.each || wanted(name)) reads.insert(name);
+    if (!use.each || is_live(name)) reads.insert(name);
   }
   for (const std::string& name : use.makes) names_.erase(name);
   names_.insert(reads.begin(), reads.end());
@@ -196,18 +197,18 @@ bool Wanted::values_back(const FieldUse& use, const Schema& before) {
   return true;
 }
 
-NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, Wanted wanted,
-                         const Catalog& catalog, const std::function<Schema(const Wanted&)>& given) {
+NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, LiveFields live,
+                         const Catalog& catalog, const std::function<Schema(const LiveFields&)>& source_schema) {
   const std::vector<OpSpec>& steps = description.steps();
-  std::vector<std::pair<size_t, Wanted>> needed;  // last first, with what is wanted after
-  // Steps are selected backwards, since the wanted fields are known at the end; the description is
+  std::vector<std::pair<size_t, LiveFields>> needed;  // last first, with the fields live after each
+  // Steps are selected backwards, since the live fields are known at the end; the description is
   // then built forwards, since names are known at the start.
   for (size_t i = end; i-- > 1;) {
-    Wanted after = wanted;
-    if (wanted.step_back(steps[i], *catalog.find(steps[i].name), inference.schemas[i - 1]))
+    LiveFields after = live;
+    if (live.move_before(steps[i], *catalog.find(steps[i].name), inference.schemas[i - 1]))
       needed.emplace_back(i, std::move(after));
   }
-  Builder builder(steps[0], given(wanted), wanted, catalog);
+  Builder builder(steps[0], source_schema(live), live, catalog);
   for (auto at = needed.rbegin(); at != needed.rend(); ++at)
     builder.append(steps[at->first], at->first, inference.schemas[at->first - 1], inference.schemas[at->first],
                    at->second);

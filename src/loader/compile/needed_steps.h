@@ -10,26 +10,28 @@
 
 namespace forebay {
 
-/// Set of the fields that later steps or the user read, at one place of a pipeline.
-class Wanted {
+/// The live fields at one place of a pipeline, as in a compiler's removal of dead code: those that
+/// a later step or the user reads.
+class LiveFields {
  public:
-  /// All fields of a schema. If user code may add fields (open-ended), all fields there may be.
-  explicit Wanted(const Schema& schema);
-  explicit Wanted(const std::vector<std::string>& names) : names_(names.begin(), names.end()) {}
+  /// All fields of a schema; unbounded if the schema is open-ended.
+  explicit LiveFields(const Schema& schema);
+  explicit LiveFields(const std::vector<std::string>& names) : names_(names.begin(), names.end()) {}
   bool contains(const std::string& name) const { return all_ || names_.contains(name); }
-  bool everything() const { return all_; }
-  /// The wanted fields whose names are known.
+  /// True if user code may add fields whose names are not known yet. All of them are live.
+  bool is_unbounded() const { return all_; }
+  /// The live fields whose names are known.
   const std::set<std::string>& names() const { return names_; }
 
-  /// Changes the set from the fields that are wanted after the step to those that are wanted before
-  /// it. Returns false if no later step reads what the step makes.
-  bool step_back(const OpSpec& op, const OpDef& def, const Schema& before);
+  /// Turns the fields that are live after a step into those that are live before it. Returns false
+  /// if the step can be left out. `before` is the schema before the step.
+  bool move_before(const OpSpec& op, const OpDef& def, const Schema& before);
 
  private:
-  bool choice_back(const FieldUse& use);
-  bool names_back(const FieldUse& use);
-  bool function_back(const FieldUse& use);
-  bool values_back(const FieldUse& use, const Schema& before);
+  bool before_select(const FieldUse& use);
+  bool before_rename(const FieldUse& use);
+  bool before_function(const FieldUse& use);
+  bool before_values(const FieldUse& use, const Schema& before);
 
   bool all_ = false;
   std::set<std::string> names_;
@@ -38,15 +40,17 @@ class Wanted {
 /// A description reduced to the needed steps, each restricted to the fields that are read.
 struct NeededSteps {
   Description description;
-  std::vector<size_t> steps;   ///< index of each step in the user's description
-  std::vector<Wanted> wanted;  ///< fields that are read after each step
+  std::vector<size_t> steps;     ///< index of each step in the user's description
+  std::vector<LiveFields> live;  ///< fields that are read after each step
 };
 
-/// Returns those of the steps [0, end) that contribute to the fields `wanted` after the last one.
-/// `inference` is that of the whole description. `given` returns the source's fields, given the set
-/// that is wanted of it. Unwanted source fields may stay in the samples, but never under
-/// the name of another field.
-NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, Wanted wanted,
-                         const Catalog& catalog, const std::function<Schema(const Wanted&)>& given);
+/// Removes the steps of [0, end) that contribute nothing to `live`, the fields that are read after
+/// step end - 1. `inference` has the schemas of the whole description. `source_schema(live)`
+/// returns the fields that the source gives if only those are read. Fields of the source that are
+/// not live may stay in the samples, but never under the name of another field.
+///
+/// Example: decode(image), decode(mask), select(image) becomes decode(image), select(image).
+NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, LiveFields live,
+                         const Catalog& catalog, const std::function<Schema(const LiveFields&)>& source_schema);
 
 }  // namespace forebay

@@ -35,8 +35,8 @@ NeededSteps needed_of(const Pipeline& pipeline, const Schema& source, const Name
   const Description& description = pipeline.description();
   const Inference inference = infer(description, source, catalog());
   for (const Problem& problem : inference.problems) ADD_FAILURE() << problem.op << ": " << problem.message;
-  return needed_steps(description, description.steps().size(), inference, Wanted(wanted), catalog(),
-                      [&](const Wanted& first) {
+  return needed_steps(description, description.steps().size(), inference, LiveFields(wanted), catalog(),
+                      [&](const LiveFields& first) {
                         Schema given;
                         for (const Field& field : source)
                           if (!only_wanted || first.contains(field.name)) given.push_back(field);
@@ -119,18 +119,18 @@ TEST(NeededSteps, say_of_each_which_step_of_the_users_it_is_and_what_is_wanted_b
   const NeededSteps steps =
       needed_of(table().log1p({"b"}).log1p({"a"}).rename({{"a", "x"}}), scalars({"a", "b"}), {"x"});
   EXPECT_EQ(steps.steps, (std::vector<size_t>{0, 2, 3}));
-  ASSERT_EQ(steps.wanted.size(), 3u);
-  EXPECT_TRUE(steps.wanted[0].contains("a"));
-  EXPECT_FALSE(steps.wanted[0].contains("b"));
-  EXPECT_TRUE(steps.wanted[2].contains("x"));
+  ASSERT_EQ(steps.live.size(), 3u);
+  EXPECT_TRUE(steps.live[0].contains("a"));
+  EXPECT_FALSE(steps.live[0].contains("b"));
+  EXPECT_TRUE(steps.live[2].contains("x"));
 }
 
-TEST(Wanted, of_what_user_code_may_add_to_is_whatever_there_is) {
+TEST(LiveFields, of_what_user_code_may_add_to_is_whatever_there_is) {
   Schema open = scalars({"a"});
   open.open_ended = true;
-  EXPECT_TRUE(Wanted(open).everything());
-  EXPECT_TRUE(Wanted(open).contains("anything"));
-  EXPECT_FALSE(Wanted(scalars({"a"})).contains("anything"));
+  EXPECT_TRUE(LiveFields(open).is_unbounded());
+  EXPECT_TRUE(LiveFields(open).contains("anything"));
+  EXPECT_FALSE(LiveFields(scalars({"a"})).contains("anything"));
 }
 
 // ---- random pipelines
@@ -221,13 +221,13 @@ TEST(NeededSteps, of_any_pipeline_give_the_same_wanted_fields) {
       const NeededSteps steps = needed_of(pipeline, source, wanted, only_wanted);
       Schema given;
       for (const Field& field : source)
-        if (!only_wanted || steps.wanted[0].contains(field.name)) given.push_back(field);
+        if (!only_wanted || steps.live[0].contains(field.name)) given.push_back(field);
       const Inference inferred = infer(steps.description, given, catalog());
       for (const Problem& problem : inferred.problems) FAIL() << problem.op << ": " << problem.message;
       const Formulas little = reckoned(steps.description, given);
       for (const std::string& name : wanted) ASSERT_EQ(little.at(name), whole.at(name)) << name;
       ASSERT_EQ(steps.steps.size(), steps.description.steps().size());
-      ASSERT_EQ(steps.wanted.size(), steps.description.steps().size());
+      ASSERT_EQ(steps.live.size(), steps.description.steps().size());
       left_out += pipeline.description().steps().size() > steps.steps.size() ? 1 : 0;
     }
   }

@@ -43,24 +43,22 @@ void warn_ram_above_limit(size_t step, uint64_t ram, uint64_t most, uint64_t mem
 
 }  // namespace
 
-Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
-                                                     uint64_t least_bytes, const Source& source,
-                                                     const Selection& selection, std::optional<uint64_t> memory,
-                                                     int local_ranks) {
+Result<std::shared_ptr<TieredCache>> open_step_cache(const StepCacheRequest& request) {
+  const auto& [description, step, content_id, min_entry_bytes, source, selection, memory_limit, local_ranks] = request;
   const OpSpec& op = description.steps()[step];
   const Args args(op.args, catalog().find(op.name)->args);
   const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
   const Compression compression = compression_from_name(text("compression")).value_or(Compression::kNone);
-  const uint64_t usual = std::min(default_memory_budget(local_ranks), cached_at_most(memory));
+  const uint64_t usual = std::min(default_memory_budget(local_ranks), max_cache_bytes(memory_limit));
   CacheOptions options{.ram_bytes = args.json("ram") == "auto" ? usual : args.bytes("ram"),
                        .disk_bytes = args.json("disk") == "auto" ? CacheOptions::kHalfOfDisk : args.bytes("disk"),
                        .dir = text("dir"),
-                       .cache_id = place,
+                       .cache_id = content_id,
                        .description = prefix_description(description, step),
                        .compression = compression,
-                       .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
-  if (const uint64_t most = cached_at_most(memory); options.ram_bytes > most) {
-    warn_ram_above_limit(step, options.ram_bytes, most, *memory);
+                       .entry_bytes = compression == Compression::kNone ? min_entry_bytes : 0};
+  if (const uint64_t most = max_cache_bytes(memory_limit); options.ram_bytes > most) {
+    warn_ram_above_limit(step, options.ram_bytes, most, *memory_limit);
     if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // ram= is large enough
     options.ram_bytes = most;
   }
@@ -72,9 +70,9 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
   if (identity && !identity->lasting) {
     if (options.disk_bytes > 0) warn_memory_only(step, options.ram_bytes > 0);
     options.disk_bytes = 0;
-    // A separate place per source: in a shared cache, entries of sources that no longer exist would
+    // A separate cache per source: in a shared cache, entries of sources that no longer exist would
     // take up the budget.
-    options.cache_id = entry_key(place, identity->hash);
+    options.cache_id = entry_key(content_id, identity->hash);
   }
   return open_cache(options);
 }

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/byte_size.h"
+#include "cache/budget_limits.h"
 #include "forebay/stats/cache.h"
 #include "format/table/load_codecs.h"
-#include "loader/compile/open_step_cache.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -16,7 +16,7 @@ namespace {
 uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
   // A cache may be shared with another loader whose budget is larger. This loader counts only its
   // own limit.
-  return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
+  return std::min(cache.stats().ram.budget_bytes, max_cache_bytes(memory));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::
     }
   }
   // All caches together may set aside no more than one, or no memory would be left for read-ahead.
-  uint64_t left = cached_at_most(memory);
+  uint64_t left = max_cache_bytes(memory);
   for (const auto& cache : caches) {
     const uint64_t most = limit_of(*cache, memory), reserved = std::min(most, left);
     left -= reserved;

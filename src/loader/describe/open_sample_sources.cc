@@ -6,12 +6,12 @@
 
 #include "forebay/pipeline.h"
 #include "format/arrays.h"
-#include "format/files.h"
 #include "format/files/braces.h"
 #include "format/files/imitate_link.h"
 #include "format/files/open_store.h"
 #include "format/image_folder.h"
 #include "format/manifest.h"
+#include "format/open_files.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/types_arg.h"
 #include "ops/definition/args.h"
@@ -37,8 +37,12 @@ Result<std::unique_ptr<ImageFolder>> open_image_root(const OpSpec& source, const
                            options.stop);
 }
 
+KeepVersions keep_versions_of(const OpenSourceOptions& options) {
+  return options.keep_versions ? KeepVersions::kYes : KeepVersions::kNo;
+}
+
 /// Opens the URLs that braces spell out. In a URL, '?' begins the query and is not a wildcard.
-Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string& pattern,
+Result<std::unique_ptr<Source>> open_urls(const StoreAndPath& place, const std::string& pattern,
                                           const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(std::vector<std::string> urls, expand_braces(pattern));
   if (pattern.find('*') != std::string::npos) {
@@ -47,7 +51,7 @@ Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string&
         "list, or "
         "use fb.manifest");
   }
-  return open_file_list(std::move(place), std::move(urls), options.stop, options.keep_versions);
+  return open_file_list(place, std::move(urls), options.stop, keep_versions_of(options));
 }
 
 Result<std::unique_ptr<Source>> open_given_files(const OpSpec& source, const OpenSourceOptions& options) {
@@ -56,11 +60,11 @@ Result<std::unique_ptr<Source>> open_given_files(const OpSpec& source, const Ope
   if (names.empty())
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
   FOREBAY_ASSIGN(StoreAndPath place, open_store_for(names.front(), options));
-  if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
+  if (given.is_string() && place.name == "http") return open_urls(place, names.front(), options);
   if (given.is_string()) {
-    return open_files(std::move(place.store), place.path, options.stop, options.keep_versions, place.warnings);
+    return open_files(std::move(place.store), place.path, options.stop, keep_versions_of(options), place.warnings);
   }
-  return open_file_list(std::move(place), names, options.stop, options.keep_versions);
+  return open_file_list(place, names, options.stop, keep_versions_of(options));
 }
 
 bool is_local(const std::string& url) {

@@ -78,7 +78,7 @@ Result<RecordFormat> format_of(const OpSpec& source) {
   std::string format = text_arg(source, "format");
   if (format.empty())
     format = fields.is_null() ? "bytes" : text_arg(source, "url").starts_with("redis") ? "fields" : "json";
-  return RecordFormat::of(format, fields.is_null() ? "" : fields.dump());
+  return RecordFormat::parse(format, fields.is_null() ? "" : fields.dump());
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ enum RecordItem : size_t { kNumber, kPartition, kOffset, kBefore };
 constexpr size_t kRecordItems = kBefore + 1;
 
 Json json_of(const ReplayState& replay) {
-  Json json = {{"source", replay.source}, {"classes", Json::array()}};
+  Json json = {{"source", replay.source_version}, {"classes", Json::array()}};
   for (const auto& [label, one] : replay.classes) {
     std::vector<int64_t> ids, epochs;
     for (const ReplaySample& sample : one.samples) {
@@ -107,7 +107,7 @@ Result<ReplayState> replay_of(const Json& json) {
   ReplayState replay;
   // Any other value than a text is no version of a source, either.
   const Json source = json.value("source", Json());
-  if (source.is_string()) replay.source = source.get<std::string>();
+  if (source.is_string()) replay.source_version = source.get<std::string>();
   for (const Json& items : json["classes"]) {
     std::optional<Rehearsal::Class> one = class_of(items);
     if (!one) return unusable();

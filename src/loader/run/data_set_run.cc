@@ -85,9 +85,14 @@ bool DataSetRun::needs_pass() const {
 Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
-  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
-                 open_step_cache(input_.description(), step, cached, least_bytes, *source_, *chosen_.selection,
-                                 input_.sizes.memory, input_.sizes.local_ranks));
+  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache, open_step_cache({.description = input_.description(),
+                                                                      .step = step,
+                                                                      .content_id = cached,
+                                                                      .min_entry_bytes = least_bytes,
+                                                                      .source = *source_,
+                                                                      .selection = *chosen_.selection,
+                                                                      .memory_limit = input_.sizes.memory,
+                                                                      .local_ranks = input_.sizes.local_ranks}));
   const Json asks = input_.description().steps()[step].args.value("peers", Json());
   if (peers_ && asks != "none") cache = peers_->join(std::move(cache));
   caches_.emplace_back(cached, cache);

@@ -7,7 +7,6 @@
 
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
-#include "loader/compile/open_step_cache.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
@@ -75,7 +74,7 @@ std::shared_ptr<ReplayRows> open_results(const Description& description, std::op
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t budget = args.has("ram") ? args.bytes("ram") : kDefaultReplayBytes;
-  return std::make_shared<ReplayRows>(std::min({budget, max_memory_budget(), cached_at_most(memory)}));
+  return std::make_shared<ReplayRows>(std::min({budget, max_memory_budget(), max_cache_bytes(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
@@ -187,7 +186,7 @@ ReplayState ReplayRun::state_of(const Rehearsal& buffer) const {
 // StateMismatch if the buffer is of another data set. InvalidArgument if it has more samples than
 // the capacity, or samples that this run cannot have.
 Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
-  if (state.source != source()->version().to_string())
+  if (state.source_version != source()->version().to_string())
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes = state.classes;
   int64_t all = 0;

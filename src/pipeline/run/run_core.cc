@@ -19,7 +19,7 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> run_plan, 
                  RunnerOptions run_options)
     : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
       row_work(plan, steps, options.bad_sample),
-      memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
+      memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_memory()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       store_slots(plan->store() != nullptr ? &fetcher.slots_of(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}

@@ -1,25 +1,22 @@
 #include "serve/server/server.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <map>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/host.h"
+#include "serve/server/process_limits.h"
+#include "serve/server/server_status.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -29,27 +26,12 @@ namespace {
 // Each client costs a thread and two descriptors to poll.
 constexpr size_t kMaxClients = 256;
 
-// Every large field of a batch has a slab, and so a descriptor, of its own.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
+// Entries in the list for poll(): those of the server, and then those of each client.
+constexpr size_t kServerEvents = 2, kClientEvents = 2;
 
-// Restricts the process to its first cores, so that code that counts cores finds only these.
-void restrict_to_cores(int most) {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
-  for (int core = 0, taken = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &cores) && ++taken > most) CPU_CLR(core, &cores);
-  }
-  sched_setaffinity(0, sizeof cores, &cores);
-}
-
-FileDescriptor watch_process(pid_t process) {
-  return FileDescriptor(process > 0 ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
-}
+// All events wake poll(). With --linger it also has to notice that time has passed; without, it
+// wakes as a precaution only.
+constexpr std::chrono::milliseconds kLingerCheck{100}, kIdleWake{1000};
 
 // Tells a client why it cannot connect. Does not wait for a client that does not read.
 void refuse(FileDescriptor socket) {
@@ -59,50 +41,13 @@ void refuse(FileDescriptor socket) {
   (void)channel.try_send(MessageType::kFailed, to_message(why));
 }
 
-nlohmann::json to_json(const ClientStatus& client) {
-  const double seconds = client.seconds;
-  return {{"process", client.process},
-          {"program", client.program},
-          {"pipeline", client.pipeline},
-          {"rank", client.rank},
-          {"world_size", client.world_size},
-          {"together", client.together},
-          {"shares", client.shares},
-          {"epoch", client.epoch},
-          {"batches", client.batches},
-          {"samples", client.samples},
-          {"bytes", client.bytes},
-          {"samples_per_second", seconds > 0 ? static_cast<double>(client.samples) / seconds : 0.0},
-          {"seconds", seconds},
-          {"wait_seconds", client.waited},
-          {"held_batches", client.held},
-          {"held_bytes", client.held_bytes}};
-}
-
-nlohmann::json to_json(const TogetherCounts& together) {
-  return {{"batches_made", together.computed},
-          {"batches_given", together.delivered},
-          {"batches_saved", together.delivered - std::min(together.delivered, together.computed)}};
-}
-
-// Clients with a cache at the same place share it, so its hits count once.
-uint64_t cache_hits_of(const std::vector<ClientStatus>& clients) {
-  std::map<std::string, uint64_t> hits;
-  for (const ClientStatus& client : clients) {
-    for (const auto& [place, count] : client.cache_hits) hits[place] = std::max(hits[place], count);
-  }
-  uint64_t sum = 0;
-  for (const auto& [place, count] : hits) sum += count;
-  return sum;
-}
-
 }  // namespace
 
 // A client, its thread, and a descriptor that reports the end of its process. The socket alone does
 // not suffice, since a descendant of the client may keep it open.
 struct Server::Client {
   Client(FileDescriptor socket, pid_t process, Sharing& sharing, const Server& server)
-      : session(std::move(socket), process, sharing), ended(watch_process(process)), thread([this, &server] {
+      : session(std::move(socket), process, sharing), process_end(watch_process(process)), thread([this, &server] {
           session.run();
           server.wake();
         }) {}
@@ -112,7 +57,7 @@ struct Server::Client {
   }
 
   ClientSession session;
-  FileDescriptor ended;
+  FileDescriptor process_end;
   bool aborted = false;
   std::thread thread;
 };
@@ -123,7 +68,7 @@ Server::Server(ServerOptions options)
 
 Server::~Server() {
   clients_.clear();
-  if (engine_) engine_->set_batch_source(BlockSource::own_memory());
+  if (engine_) engine_->set_batch_memory(BlockSource::own_memory());
 }
 
 // Creates the listening socket at the path, unless another server listens there.
@@ -155,7 +100,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
 }
 
 void Server::prepare_sharing() {
-  engine_->set_batch_source(sharing_.blocks);
+  engine_->set_batch_memory(sharing_.blocks);
   const uint64_t memory = options_.memory.value_or(usable_memory() / 4);
   if (options_.memory) engine_->memory->set_most(memory);
   sharing_.together = std::make_shared<TogetherRuns>(options_.patience, *options_.clock);
@@ -180,7 +125,7 @@ void Server::accept_all() {
     // The folder keeps other users out, but a socket from the parent (--listen-at) may be
     // elsewhere.
     if (!peer || peer->user != getuid()) continue;
-    // The end of a process that has ended already would never be reported.
+    // There is no pidfd of a process that has ended, so its end would never be reported.
     if (peer->process > 0 && kill(peer->process, 0) != 0 && errno == ESRCH) continue;
     if (connections() < kMaxClients)
       add_client(std::move(socket), peer->process);
@@ -200,8 +145,8 @@ void Server::add_client(FileDescriptor socket, pid_t process) {
   }
 }
 
-void Server::remove_ended() {
-  std::vector<std::unique_ptr<Client>> ended;  // joined without the lock
+void Server::remove_finished() {
+  std::vector<std::unique_ptr<Client>> ended;  // declared before the lock, so joined without it
   const Lock lock(mutex_);
   for (auto& client : clients_) {
     if (client->session.over()) ended.push_back(std::move(client));
@@ -211,26 +156,28 @@ void Server::remove_ended() {
 }
 
 // Returns what run() waits for: the listening socket, wake_, and two descriptors for each client.
-std::vector<pollfd> Server::watched() const {
-  std::vector<pollfd> watched{{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+std::vector<pollfd> Server::poll_events() const {
+  std::vector<pollfd> events{{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   const Lock lock(mutex_);
   for (const auto& client : clients_) {
-    watched.push_back({client->aborted ? -1 : client->session.descriptor(), POLLRDHUP, 0});
-    watched.push_back({client->aborted ? -1 : client->ended.get(), POLLIN, 0});
+    events.push_back({client->aborted ? -1 : client->session.descriptor(), POLLRDHUP, 0});
+    events.push_back({client->aborted ? -1 : client->process_end.get(), POLLIN, 0});
   }
-  return watched;
+  return events;
 }
 
 // Aborts clients that have hung up, or that have died while another process keeps their socket
-// open.
-void Server::abort_dead_clients(const std::vector<pollfd>& watched) {
-  std::vector<Client*> dead;  // aborted without the lock; only this thread removes clients
+// open. The events are those of poll_events(): only this thread adds and removes clients, and does
+// neither in between.
+void Server::abort_dead_clients(const std::vector<pollfd>& events) {
+  std::vector<Client*> dead;  // aborted without the lock
   {
     const Lock lock(mutex_);
     for (size_t i = 0; i < clients_.size(); ++i) {
       Client& client = *clients_[i];
-      const bool hung_up = (watched[2 + 2 * i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-      if (client.aborted || (!hung_up && watched[3 + 2 * i].revents == 0)) continue;
+      const bool hung_up = (events[kServerEvents + kClientEvents * i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+      const bool process_ended = events[kServerEvents + kClientEvents * i + 1].revents != 0;
+      if (client.aborted || (!hung_up && !process_ended)) continue;
       client.aborted = true;
       dead.push_back(&client);
     }
@@ -256,15 +203,15 @@ bool Server::try_exit_when_idle() {
 Status Server::run(std::stop_token stop) {
   const std::stop_callback wakes(stop, [this] { wake(); });
   while (!stop.stop_requested() && !stopping_) {
-    std::vector<pollfd> events = watched();
-    // Short enough for --linger. Every other event wakes the poll.
-    if (poll(events.data(), events.size(), options_.linger ? 100 : 1000) > 0) {
+    std::vector<pollfd> events = poll_events();
+    const std::chrono::milliseconds limit = options_.linger ? kLingerCheck : kIdleWake;
+    if (poll(events.data(), events.size(), static_cast<int>(limit.count())) > 0) {
       abort_dead_clients(events);
       uint64_t count = 0;
       (void)!read(wake_.get(), &count, sizeof count);
     }
     accept_all();
-    remove_ended();
+    remove_finished();
     if (try_exit_when_idle()) return {};
   }
   // Another process that holds the lock may have replaced the socket already.
@@ -278,7 +225,7 @@ Status Server::run(std::stop_token stop) {
 void Server::close_clients() {
   std::vector<std::unique_ptr<Client>> all;
   {
-    const Lock guard(mutex_);
+    const Lock lock(mutex_);
     all.swap(clients_);
   }
   // Aborts all of them before the destructors join them one by one.
@@ -291,24 +238,19 @@ size_t Server::connections() const {
 }
 
 std::string Server::status() const {
-  std::vector<ClientStatus> readers;  // clients with a loader
-  nlohmann::json status;
+  ServerStatus status;
   {
     const Lock lock(mutex_);
-    for (const auto& client : clients_) readers.push_back(client->session.status());
-    status["clients_served"] = clients_served_;
+    for (const auto& client : clients_) status.clients.push_back(client->session.status());
+    status.clients_served = clients_served_;
   }
-  std::erase_if(readers, [](const ClientStatus& client) { return !client.reads; });
-  status["clients"] = nlohmann::json::array();
-  for (const ClientStatus& client : readers) status["clients"].push_back(to_json(client));
-  status["process"] = getpid();
-  status["socket"] = options_.path;
-  status["seconds"] = std::chrono::duration<double>(options_.clock->now() - begun_).count();
-  status["threads"] = engine_->executor->cores();
-  status["batch_memory_bytes"] = sharing_.blocks->bytes();
-  status["together"] = to_json(sharing_.together->counts());
-  status["cache_hits"] = cache_hits_of(readers);
-  return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::erase_if(status.clients, [](const ClientStatus& client) { return !client.reads; });
+  status.socket = options_.path;
+  status.seconds = std::chrono::duration<double>(options_.clock->now() - begun_).count();
+  status.threads = engine_->executor->cores();
+  status.batch_memory_bytes = sharing_.blocks->bytes();
+  status.together = sharing_.together->counts();
+  return to_json_text(status);
 }
 
 }  // namespace forebay

@@ -58,11 +58,11 @@ class Server {
   explicit Server(ServerOptions options);
   static Result<FileDescriptor> take_socket(const std::string& path);
   void prepare_sharing();
-  std::vector<pollfd> watched() const;
+  std::vector<pollfd> poll_events() const;
   void accept_all();
   void add_client(FileDescriptor socket, pid_t process);
-  void abort_dead_clients(const std::vector<pollfd>& watched);
-  void remove_ended();
+  void abort_dead_clients(const std::vector<pollfd>& events);
+  void remove_finished();
   bool try_exit_when_idle();
   void close_clients();
   void wake() const;

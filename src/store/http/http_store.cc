@@ -10,13 +10,13 @@
 #include "runtime/fork_guard.h"
 #include "store/base64.h"
 #include "store/calls.h"
-#include "store/http/answered_version.h"
 #include "store/http/content_encoding.h"
 #include "store/http/content_range.h"
 #include "store/http/curl_transport.h"
 #include "store/http/http_checksum.h"
 #include "store/http/http_status.h"
 #include "store/http/http_url.h"
+#include "store/http/version_from_response.h"
 #include "store/object_pins.h"
 #include "store/percent.h"
 #include "store/range.h"
@@ -111,7 +111,7 @@ class Core : public std::enable_shared_from_this<Core> {
   struct ObjectFacts {
     uint64_t size = 0;
     std::string etag;
-    uint64_t version = 0;  ///< answered_version()
+    uint64_t version = 0;  ///< version_from_response()
   };
   using FactsDone = std::function<void(Result<ObjectFacts>)>;
 
@@ -265,7 +265,7 @@ Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size
 }
 
 uint64_t version_now(const HttpResponse& response, uint64_t size) {
-  return answered_version(response, size, std::chrono::system_clock::now());
+  return version_from_response(response, size, std::chrono::system_clock::now());
 }
 
 Result<Core::ObjectFacts> Core::pin_and_describe(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
@@ -302,7 +302,7 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
   if (request.version_only) {
     return size_of(name, *url, stop, [request, answer](Result<ObjectFacts> found) {
       if (found.ok()) report_version(request, found->version);
-      answer(found.ok() ? Result<Buffer>(Buffer()) : version_failure(found.status()));
+      answer(found.ok() ? Result<Buffer>(Buffer()) : answer_version_only(found.status()));
     });
   }
   if (request.range && !is_expressible_range(*request.range)) {

@@ -9,9 +9,9 @@
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/http/amz_checksum.h"
-#include "store/http/answered_version.h"
 #include "store/http/content_encoding.h"
 #include "store/http/content_range.h"
+#include "store/http/version_from_response.h"
 #include "store/range.h"
 #include "store/s3/s3_answers.h"
 #include "store/s3/s3_writer.h"
@@ -213,7 +213,7 @@ void S3Store::check_range(const ReadRequest& request, std::stop_token stop, cons
 void S3Store::read_version(const ReadRequest& request, std::stop_token stop, const Answer& answer) {
   client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
                 [core = core_, request, answer](Result<HttpResponse> head) {
-                  if (!head.ok()) return answer(version_failure(head.status()));
+                  if (!head.ok()) return answer(answer_version_only(head.status()));
                   const std::string_view etag = head->header("etag");
                   // If the object is pinned to another version, none is reported: the object is
                   // then read, and the read reports the change.

@@ -53,9 +53,9 @@ class FormattedLog final : public RecordLog {
   Status check_offset(const std::string& offset) const override { return log_->check_offset(offset); }
   std::string place_of(const LogRecord& record) const override { return log_->place_of(record); }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
-    if (!only_value_) return format_.load(record.key, record.payload, out);
+    if (!only_value_) return format_.decode(record.key, record.payload, out);
     FOREBAY_ASSIGN(const Buffer value, only_value(record.payload));
-    return format_.load(record.key, value, out);
+    return format_.decode(record.key, value, out);
   }
 
  private:

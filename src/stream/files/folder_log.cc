@@ -89,7 +89,7 @@ class FolderLog final : public RecordLog {
     return fetch;
   }
   Status load(const LogRecord& record, Buffer fetched, Record& out) const override {
-    return format_.load(record.key, fetched, out);
+    return format_.decode(record.key, fetched, out);
   }
 
  private:

@@ -28,7 +28,7 @@ using conformance::text_of;
 
 std::shared_ptr<const RecordLog> open_folder(const std::string& pattern, StreamClock& clock) {
   auto log =
-      folder_log(local_store(""), FilePattern::of(pattern).value(), RecordFormat::of("bytes", "").value(), clock);
+      folder_log(local_store(""), FilePattern::of(pattern).value(), RecordFormat::parse("bytes", "").value(), clock);
   EXPECT_TRUE(log.ok()) << log.status().to_string();
   return std::move(log).value();
 }

@@ -70,7 +70,7 @@ class LineLog final : public RecordLog {
     return check_number_offset(offset, "lines (positions in bytes)", 1);
   }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
-    return format_.load(record.key, record.payload, out);
+    return format_.decode(record.key, record.payload, out);
   }
 
  private:

@@ -29,7 +29,7 @@ void append_to(const std::string& path, std::string_view bytes) {
 
 std::shared_ptr<const RecordLog> open_lines(const std::string& pattern, StreamClock& clock,
                                             std::string_view form = "bytes", std::string_view fields = "") {
-  auto log = open_line_log(FilePattern::of(pattern).value(), RecordFormat::of(form, fields).value(), {}, clock);
+  auto log = open_line_log(FilePattern::of(pattern).value(), RecordFormat::parse(form, fields).value(), {}, clock);
   EXPECT_TRUE(log.ok()) << log.status().to_string();
   return std::move(log).value();
 }
@@ -166,10 +166,10 @@ TEST_F(LineLogTest, AFileThatWasCutReplacedOrRemovedIsSaidToBe) {
 
 TEST_F(LineLogTest, WhereNothingMatchesThatIsSaid) {
   const auto log =
-      open_line_log(FilePattern::of(folder_.path("*.jsonl")).value(), RecordFormat::of("text", "").value(), {});
+      open_line_log(FilePattern::of(folder_.path("*.jsonl")).value(), RecordFormat::parse("text", "").value(), {});
   EXPECT_EQ(log.status().code(), Code::kNotFound) << log.status().to_string();
   const auto none =
-      open_line_log(FilePattern::of(folder_.path("none/*")).value(), RecordFormat::of("text", "").value(), {});
+      open_line_log(FilePattern::of(folder_.path("none/*")).value(), RecordFormat::parse("text", "").value(), {});
   EXPECT_EQ(none.status().code(), Code::kNotFound) << none.status().to_string();
 }
 

@@ -14,8 +14,8 @@ namespace {
 using OpenedLog = Result<std::shared_ptr<const RecordLog>>;
 
 Result<RecordFormat> format_of_log(const LogAddress& address, std::string_view plain, std::string_view with_fields) {
-  if (!address.format.empty()) return RecordFormat::of(address.format, address.fields);
-  return RecordFormat::of(address.fields.empty() ? plain : with_fields, address.fields);
+  if (!address.format.empty()) return RecordFormat::parse(address.format, address.fields);
+  return RecordFormat::parse(address.fields.empty() ? plain : with_fields, address.fields);
 }
 
 Status no_named_values(const RecordFormat& format) {

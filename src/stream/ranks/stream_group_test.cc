@@ -94,7 +94,7 @@ TEST_F(StreamGroupTest, a_rank_that_has_another_run_than_rank_0_is_told_what_dif
     EXPECT_EQ(follows.failure().code(), Code::kStateMismatch);
   }
   EXPECT_EQ(follows.failure().message(),
-            "rank 1 has another run than rank 0: seed=8 (7 there); give all ranks the same");
+            "rank 1 has other settings than rank 0: seed=8 (rank 0: 7); give all ranks the same");
   end(leads, follows);
 }
 

@@ -1,4 +1,4 @@
-#include "codec/encode.h"
+#include "codec/encode_image.h"
 
 #include <cstring>
 #include <random>

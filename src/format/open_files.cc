@@ -1,4 +1,4 @@
-#include "format/files.h"
+#include "format/open_files.h"
 
 #include <algorithm>
 #include <map>
@@ -78,7 +78,7 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& given, std::stop_token stop,
-                                           bool keep_versions, DataWarnings* warnings) {
+                                           KeepVersions keep_versions, DataWarnings* warnings) {
   if (given.empty()) return invalid_argument("the pattern is empty; '*' stands for the files of the current folder");
   FOREBAY_ASSIGN(const std::string pattern, escape_existing(*store, given, stop));
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
@@ -97,17 +97,17 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
   // Braces may spell out folders too, so keys begin after the common part before the first special
   // character.
   const std::string base = pattern_base(pattern);
-  KeyTableBuilder keys(keep_versions);
+  KeyTableBuilder keys(keep_versions == KeepVersions::kYes);
   for (const auto& [key, info] : found) keys.add(std::string_view(key).substr(base.size()), info.size, info.version);
   return make_source(std::move(store), base, std::move(keys).sorted());
 }
 
-Result<std::unique_ptr<Source>> open_file_list(StoreAndPath location, std::vector<std::string> names,
-                                               std::stop_token stop, bool keep_versions) {
+Result<std::unique_ptr<Source>> open_file_list(const StoreAndPath& location, std::vector<std::string> names,
+                                               std::stop_token stop, KeepVersions keep_versions) {
   if (names.empty()) return invalid_argument("the list of files is empty");
   Store& store = *location.store;
   const std::string first = names[0];
-  KeyTableBuilder keys(keep_versions);
+  KeyTableBuilder keys(keep_versions == KeepVersions::kYes);
   for (std::string& name : names) {
     FOREBAY_ASSIGN(name, parse_listed(name, first, location.name));
     keys.add(name, 0);
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath location, std::vecto
   // when it is read.
   if (store.remote())
     return make_source(location.store, "", std::move(keys).in_order(), ObjectSizes::kUnknown,
-                       keep_versions ? ObjectVersions::kLearned : ObjectVersions::kFromTable);
+                       keep_versions == KeepVersions::kYes ? ObjectVersions::kLearned : ObjectVersions::kFromTable);
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },

@@ -1,4 +1,4 @@
-#include "format/files/lake_folders.h"
+#include "format/files/lake_table_detector.h"
 
 #include <algorithm>
 #include <cctype>
@@ -113,20 +113,20 @@ std::vector<std::string> folders_above(const std::string& key) {
 
 }  // namespace
 
-void LakeFolders::add_folders(const std::string& folder, std::span<const std::string> below) {
-  for (const std::string& each : below) {
-    if (name_of(each) == "_delta_log") delta_.insert(folder);
-    if (name_of(each) == "metadata" && maybe_iceberg_.size() < kMaxAsked) maybe_iceberg_.insert(folder);
+void LakeTableDetector::add_folders(const std::string& folder, std::span<const std::string> subfolders) {
+  for (const std::string& each : subfolders) {
+    if (name_of(each) == "_delta_log") delta_tables_.insert(folder);
+    if (name_of(each) == "metadata" && iceberg_candidates_.size() < kMaxAsked) iceberg_candidates_.insert(folder);
   }
 }
 
-Status LakeFolders::refuse(const DataFiles& files, const std::stop_token& stop) const {
+Status LakeTableDetector::check_no_tables(const DataFiles& files, const std::stop_token& stop) const {
   Store& store = *files.store;
   const auto is_parquet = [](const DataFile& file) { return file.key.ends_with(".parquet"); };
   const auto first = std::ranges::find_if(files.files, is_parquet);
   if (first == files.files.end()) return {};
-  if (!delta_.empty()) return refuse_delta(store, *delta_.begin());
-  for (const std::string& folder : maybe_iceberg_) {
+  if (!delta_tables_.empty()) return refuse_delta(store, *delta_tables_.begin());
+  for (const std::string& folder : iceberg_candidates_) {
     if (is_iceberg(store, folder, stop)) return refuse_iceberg(store, folder);
   }
   for (const std::string& root : roots_above(files.base)) {

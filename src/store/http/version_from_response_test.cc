@@ -1,4 +1,4 @@
-#include "store/http/answered_version.h"
+#include "store/http/version_from_response.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ HttpResponse with(std::vector<HttpHeader> headers) {
 }
 
 uint64_t version(std::vector<HttpHeader> headers, uint64_t size = 5, int seconds_later = 10) {
-  return answered_version(with(std::move(headers)), size,
-                          *parse_http_date(kChanged) + std::chrono::seconds(seconds_later));
+  return version_from_response(with(std::move(headers)), size,
+                               *parse_http_date(kChanged) + std::chrono::seconds(seconds_later));
 }
 
 TEST(AnsweredVersion, AStrongETagIsEnough) {

@@ -1,4 +1,4 @@
-#include "store/http/answered_version.h"
+#include "store/http/version_from_response.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ uint64_t number_of(const std::string& text) { return std::max<uint64_t>(hash128(
 
 }  // namespace
 
-uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now) {
+uint64_t version_from_response(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now) {
   const std::string etag(response.header("etag"));
   if (const uint64_t strong = version_of_etag(etag); strong != 0) return strong;
   // A weak ETag may stay the same when bytes change. A change that also keeps the size is not
@@ -34,11 +34,11 @@ void report_version(const ReadRequest& request, uint64_t version) {
   if (request.version && version != 0) request.version->store(version, std::memory_order_relaxed);
 }
 
-Result<Buffer> version_failure(const Status& status) {
+Result<Buffer> answer_version_only(const Status& failure) {
   // These errors say nothing about the object, so a retry may help. All others recur in the read
   // itself, which reports them.
-  const bool transient = status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
-  return transient ? Result<Buffer>(status) : Result<Buffer>(Buffer());
+  const bool transient = failure.code() == Code::kUnavailable || failure.code() == Code::kCancelled;
+  return transient ? Result<Buffer>(failure) : Result<Buffer>(Buffer());
 }
 
 }  // namespace forebay

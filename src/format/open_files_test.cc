@@ -1,4 +1,4 @@
-#include "format/files.h"
+#include "format/open_files.h"
 
 #include <gtest/gtest.h>
 
@@ -110,14 +110,15 @@ TEST(Files, AFileIsIdentifiedHoweverItWasNamed) {
   scratch.write("d/a.bin", "one");
   scratch.write("d/b.bin", "two");
   const auto store = local_store("");
-  const auto by_pattern = open_files(store, scratch.path("d/*.bin"), {}, true).value();
-  const auto by_name = open_files(store, scratch.path("d/{a,b}.bin"), {}, true).value();
+  const auto by_pattern = open_files(store, scratch.path("d/*.bin"), {}, KeepVersions::kYes).value();
+  const auto by_name = open_files(store, scratch.path("d/{a,b}.bin"), {}, KeepVersions::kYes).value();
   ASSERT_TRUE(by_pattern->identity(0));
   EXPECT_NE(by_pattern->identity(0), by_pattern->identity(1));
   EXPECT_EQ(by_pattern->identity(0), by_name->identity(0));
   EXPECT_FALSE(open_files(store, scratch.path("d/*.bin"), {}).value()->identity(0)) << "nobody asked for versions";
   const auto list =
-      open_file_list({store, "", ""}, {scratch.path("d/b.bin"), scratch.path("d/none")}, {}, true).value();
+      open_file_list({store, "", ""}, {scratch.path("d/b.bin"), scratch.path("d/none")}, {}, KeepVersions::kYes)
+          .value();
   EXPECT_TRUE(list->identity(0));
   EXPECT_FALSE(list->identity(1)) << "there is no such file";
 }
