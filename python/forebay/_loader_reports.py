@@ -30,14 +30,14 @@ class LoaderReports:
         def _prepare(self) -> None: ...
 
     def stats(self) -> dict[str, Any]:
-        """Returns counters since the loader was opened, as a plain dict. docs/reference/stats.md lists
-        them.
+        """Returns counters since the loader was opened, as a plain dict. They are listed in
+        docs/reference/stats.md.
         """
         return self._core.stats()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Returns a summary of stats() in at most ten lines: what you waited for, the busiest
-        steps, and the one thing to change.
+        """Returns a summary of stats() in at most ten lines: waits by cause, the busiest steps, and
+        the one thing to change.
 
         Times count from the request for the first batch. The possible gain of a change is an upper
         bound: without that wait, another part may be the slowest.
@@ -95,8 +95,8 @@ class LoaderReports:
         """Writes a trace for https://ui.perfetto.dev: `with loader.trace("run.json"): …`.
 
         The trace shows compute threads with their tasks and operators (of one row in eight), reads,
-        calls of your own functions, batches from start to delivery, what the consumer waits for,
-        and memory by use. Arrows lead from a read to the work on its data and to its batch. Only
+        calls of your own functions, batches from start to delivery, waits of the consumer, and
+        memory by use. Arrows lead from a read to the work on its data and to its batch. Only
         events inside the `with` are written, at most `limit` bytes; further events are dropped,
         with a warning.
 
@@ -111,7 +111,7 @@ class LoaderReports:
             self._core.end_trace()
 
     def warnings(self) -> list[dict[str, Any]]:
-        """Returns what opening the data set found and does not read.
+        """Returns the warnings about data that was found and is not read.
 
         There is one entry for each cause: `kind` ("unread_files", "dead_links", …), `count`,
         `first` (a name), `message`. Each was also given as a `DataWarning`.

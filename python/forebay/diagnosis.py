@@ -41,8 +41,8 @@ class Diagnosis:
     """The result of `diagnose()`. Print it for a summary.
 
     Attributes:
-        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory",
-            "cache", "compute", "cores" or "user_code".
+        limit: the cause of most of the consumer's waits: "trainer", "storage", "requests",
+            "memory", "cache", "compute", "cores" or "user_code".
         wait_share: share of the time that the consumer waited for it.
         next_limit: the limit with the first remedy applied, or None.
         samples_per_second: speed of the unchanged pipeline; the median of three windows.

@@ -1,5 +1,5 @@
 """Batches as JAX arrays: `forebay.jax.iterate(pipeline)`, and `forebay.Loader(..., output="jax")`.
-On the CPU without a copy.
+On the CPU they share the memory of the batch.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ class Loader(LoaderReports):
     of data, pipeline, seed and position. The options after the seed change speed, never content.
 
     Args:
-        pipeline: the pipeline to run. InvalidArgument reports everything that is wrong with it at
-            once.
+        pipeline: the pipeline to run. InvalidArgument reports all of its problems at once.
         seed: 0 to 2**64 - 1; seeds the order and all random operators.
         epochs: the number of epochs; nothing is fetched beyond the last one. None: no end.
         rank, world_size: the number of this process, and the number of processes. By default taken

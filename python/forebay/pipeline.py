@@ -62,7 +62,7 @@ class Pipeline(Operators):
         return self._description.fingerprint()
 
     def check(self) -> list[Problem]:
-        """Returns everything that is wrong with this pipeline, as (operator, message, remedy).
+        """Returns all problems of this pipeline, as (operator, message, remedy).
         Touches no storage.
         """
         return [Problem(*problem) for problem in self._description.check()]
@@ -70,8 +70,8 @@ class Pipeline(Operators):
     def to_json(self) -> str:
         """Returns this pipeline as JSON.
 
-        InvalidArgument if it contains what JSON cannot hold: functions, data sets, and arrays or
-        tables in memory. Arrays in `.npy` files are saved by their paths.
+        InvalidArgument if it contains functions, data sets, or arrays or tables in memory, which
+        have no JSON form. Arrays in `.npy` files are saved by their paths.
         """
         return self._description.to_json()
 

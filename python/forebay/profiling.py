@@ -44,12 +44,12 @@ class Strategy:
         preparation_seconds: duration of the epoch that fills the cache; for files, the time to
             write them before the first epoch.
         samples_per_second: speed of the epochs after it.
-        fits: share of the samples for which this host has room, 0 to 1. The speed assumes that the
+        fits: share of the samples for which this host has space, 0 to 1. The speed assumes that the
             other samples are computed in every epoch.
-        pays_after_epochs: epochs after which the strategy has saved what it costs; None if it never
+        pays_after_epochs: epochs after which the strategy has saved its own cost; None if it never
             does.
         score: score by the weights, 0 to 1.
-        pareto: whether no other strategy is better in speed, room or preparation and at least as
+        pareto: whether no other strategy is better in speed, space or preparation and at least as
             good in the others.
         pipeline: the pipeline with its `.cache(...)`; for files, the pipeline that reads them after
             `command` was run.
@@ -78,10 +78,10 @@ class Profile:
 
     Attributes:
         best: the strategy with the best score; among those within 3 % of it the one that takes the
-            least room.
+            least space.
         strategies: all strategies that were tried, the best first; one of them caches nothing.
         samples: number of samples that were tried, of `size`.
-        others: what was not tried, and why.
+        others: strategies that were not tried, and why.
         data: the whole result as a dict (docs/reference/profile.md).
     """
 
@@ -155,8 +155,8 @@ def profile(
             1,000, as far as time allows, and all samples of a data set that takes a small part of
             the time.
         time: time after which nothing more is tried: seconds, or a text such as "90s" or "5min".
-        weights: what matters. "throughput": speed; "deadline": preparation and speed; "storage":
-            room and speed; or numbers for `preparation`, `storage` and `throughput`, as a dict or
+        weights: the aim. "throughput": speed; "deadline": preparation and speed; "storage":
+            space and speed; or numbers for `preparation`, `storage` and `throughput`, as a dict or
             in this order. Each quantity is scaled to its measured range (PRESTO, arXiv 2202.08679).
         files: a folder or s3://bucket/prefix below which `materialize()` would write files; the
             files of each cut are in a folder with the name of its step. Nothing is written there.

@@ -394,9 +394,9 @@ def parquet(
             the types of the files are unified (docs/reference/tables.md).
         follow: makes an endless source that also delivers the rows of files that appear later, file
             by file in the order of appearance, each as soon as it is complete
-            (docs/reference/streams.md). Takes one pattern, or a folder, of local files. The first file must exist and decides
-            the columns. A file with other columns is Corrupt, as a damaged file is; see on_error=.
-            The filter is evaluated file by file.
+            (docs/reference/streams.md). Takes one pattern, or a folder, of local files. The first
+            file must exist and decides the columns. A file with other columns is Corrupt, as a
+            damaged file is; see on_error=. The filter is evaluated file by file.
 
     Errors when a loader is opened: NotFound if nothing matches, Corrupt for damaged files,
     InvalidArgument if types of files cannot be unified (all differences at once) and for unknown

@@ -178,8 +178,9 @@ int compare(const Arguments& arguments, const Console& console) {
 }  // namespace
 
 int bench_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("bench",
-                   "How fast a pipeline is here, with its spread; and beside other loaders that do the same work.");
+  CommandLine line(
+      "bench",
+      "Measures the speed of a pipeline, with its spread, alone or beside other loaders that do the same work.");
   std::string path;
   std::vector<std::string> against;
   int rounds = 3;
@@ -187,11 +188,11 @@ int bench_verb(const Arguments& arguments, const Console& console) {
   line.app()
       .add_option(
           "--against", against,
-          "other loaders, separated by commas: torch. They run in the Python that FOREBAY_PYTHON names, else python3")
+          "other loaders, separated by commas: torch. They run in the Python of FOREBAY_PYTHON; default: python3")
       ->delimiter(',')
       ->check(CLI::IsMember({"torch"}).description(""))
       ->type_name("NAME");
-  line.add_number("--rounds", rounds, 1, 100, "how often everything is measured anew")->capture_default_str();
+  line.add_number("--rounds", rounds, 1, 100, "number of repetitions")->capture_default_str();
   const LoaderFlags flags(line, LoaderFlags::Which::kStreams);
   if (const auto code = line.parse(arguments, console)) return *code;
   if (!against.empty()) {

@@ -167,17 +167,18 @@ int run(CacheVerbOptions& options, const Console& console) {
 }  // namespace
 
 int cache_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("cache", "What is kept on disk for pipelines with .cache(): shows it, reads it all, or removes it.");
+  CommandLine line("cache",
+                   "Lists the cache entries on disk of pipelines with .cache(), verifies them, or removes them.");
   CacheVerbOptions options;
   CLI::App& app = line.app();
   app.add_option("what", options.what, "ls, verify or clear")
       ->required()
       ->check(CLI::IsMember({"ls", "verify", "clear"}));
-  app.add_option("place", options.places,
-                 "the first digits of a cache's name; all of them if not given (not for clear)");
-  app.add_option("--dir", options.dir, "the folder of caches; else FOREBAY_CACHE_DIR, else ~/.cache/forebay");
-  app.add_flag("--all", options.all, "clear: everything that is not in use");
-  line.add_number("--older-than", options.older_than_days, 0, 100'000, "clear: what was not used for so many days");
+  app.add_option("place", options.places, "the first digits of a cache's name; default: all caches (not for clear)");
+  app.add_option("--dir", options.dir, "folder of caches; default: FOREBAY_CACHE_DIR, else ~/.cache/forebay");
+  app.add_flag("--all", options.all, "clear: all caches that are not in use");
+  line.add_number("--older-than", options.older_than_days, 0, 100'000,
+                  "clear: caches that were not used for this number of days");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   const int selections = (options.places.empty() ? 0 : 1) + (options.all ? 1 : 0) + (options.older_than_days ? 1 : 0);

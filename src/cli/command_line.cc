@@ -12,7 +12,7 @@ namespace forebay {
 
 CommandLine::CommandLine(std::string_view verb, std::string_view help)
     : verb_(verb), app_(std::string(help), fmt::format("forebay {}", verb)) {
-  app_.set_help_flag("-h,--help", "this text");
+  app_.set_help_flag("-h,--help", "print this text");
   app_.add_flag("--json", json_, "print the result as JSON, keys sorted");
 }
 

@@ -183,12 +183,12 @@ int without_folder(const Console& console) {
 }  // namespace
 
 int demo_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("demo", "Photographs to batches: speed, memory, digest, and a picture of what the trainer sees.");
+  CommandLine line("demo",
+                   "Makes batches of photographs: speed, memory, digest, and a picture of the trainer's input.");
   DemoOptions options;
   line.app().add_option("folder", options.folder, "a folder with a sub-folder of pictures for each class");
   line.add_number("--batch", options.batch, 1, 1 << 20, "photographs in a batch")->capture_default_str();
-  line.add_number("--size", options.size, 1, 1 << 14, "side of the square that is cut out, in pixels")
-      ->capture_default_str();
+  line.add_number("--size", options.size, 1, 1 << 14, "side of the square crop, in pixels")->capture_default_str();
   line.app()
       .add_option("--output", options.output, "the contact sheet, a PNG")
       ->type_name("FILE")

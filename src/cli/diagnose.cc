@@ -55,20 +55,25 @@ void add_options(CommandLine& line, DiagnoseFlags& flags) {
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
   line.app()
       .add_option("--step", flags.step_ms,
-                  "what the trainer takes for a batch, in milliseconds; 0 takes them as fast as they come")
+                  "time of the trainer for a batch, in milliseconds; 0: batches are taken at once")
       ->check(CLI::Range(0.0, 3.6e6))
       ->capture_default_str();
-  CLI::Option* apply_option = line.add_number("--apply", flags.apply, 1, 100, "write the pipeline with that change");
-  line.app().add_option("--output", flags.output, "where --apply writes")->type_name("FILE")->needs(apply_option);
-  line.app().add_flag("--verify", flags.verify,
-                      "make the first change and measure its gain once more, over all samples");
-  line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
+  CLI::Option* apply_option =
+      line.add_number("--apply", flags.apply, 1, 100, "write the pipeline with change N of the report");
+  line.app()
+      .add_option("--output", flags.output, "file for the pipeline of --apply")
+      ->type_name("FILE")
+      ->needs(apply_option);
+  line.app().add_flag("--verify", flags.verify, "make the first change, and measure its gain again over all samples");
+  line.app()
+      .add_option("--report", flags.report, "write the result to this file, as one HTML page")
+      ->type_name("FILE.html");
 }
 
 }  // namespace
 
 int diagnose_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("diagnose", "What holds a pipeline up, what to change, and what that gains, by trying it.");
+  CommandLine line("diagnose", "Finds the limit of a pipeline, tries changes, and measures the gain of each.");
   DiagnoseFlags flags;
   add_options(line, flags);
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);

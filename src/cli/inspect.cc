@@ -154,18 +154,17 @@ int fail(const Status& status, const Interrupt& interrupt, bool json, const Cons
 
 int inspect_verb(const Arguments& arguments, const Console& console) {
   CommandLine line(
-      "inspect",
-      "What is in a folder of pictures (count, classes, formats, sizes, unreadable records) or in tar shards.");
+      "inspect", "Describes a folder of pictures, or tar shards: count, classes, formats, sizes, unreadable records.");
   InspectOptions options;
   options.threads = usable_cores();
   std::vector<std::string> urls;
-  line.app().add_option("url", urls, "the folder; or tar shards, by a pattern or by name")->required();
+  line.app().add_option("url", urls, "a folder of pictures; or tar shards, by a pattern or by name")->required();
   line.app().add_flag("--decode", options.decode, "decode every pixel, not only the headers");
-  line.app().add_flag("--strict", options.strict, "fail (1) where a record cannot be read");
+  line.app().add_flag("--strict", options.strict, "exit with 1 if a record cannot be read");
   line.add_number("--max-pixels", options.max_pixels, 1, INT64_MAX,
                   "with --decode: larger pictures count as unreadable")
       ->capture_default_str();
-  line.add_number("--threads", options.threads, 1, 4096, "how many look at once")->capture_default_str();
+  line.add_number("--threads", options.threads, 1, 4096, "number of threads")->capture_default_str();
   const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();

@@ -54,32 +54,33 @@ ErrorLimit error_limit_of(const std::string& text) {
 }  // namespace
 
 void add_shard_by(CommandLine& line, std::string& name) {
-  add_word(line, "--shard-by", name, kShardBy, "which rank gets which rows; locality: what its host keeps");
+  add_word(line, "--shard-by", name, kShardBy,
+           "assignment of rows to ranks: count: in turn; locality: first the rows that its host has cached");
 }
 
 ShardBy shard_by_named(const std::string& name) { return meaning_of(name, kShardBy); }
 
 LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
-  line.add_seed(options_.seed, "of the order and of all random numbers");
-  line.add_number("--epochs", options_.epochs, 1, int64_t{1} << 40, "how many")->default_str("1");
+  line.add_seed(options_.seed, "seed of the order and of all random numbers");
+  line.add_number("--epochs", options_.epochs, 1, int64_t{1} << 40, "number of epochs")->default_str("1");
   line.add_number("--threads", options_.resources.threads, 1, 4096,
                   "compute threads; they change speed, never content");
   if (which == Which::kBasic) return;
   if (which == Which::kStreams)
     line.add_number("--steps-per-epoch", options_.stream.steps_per_epoch, 1, int64_t{1} << 40,
-                    "of a stream, which has no end of its own: so many batches of each rank");
+                    "for streams: batches of each rank in an epoch");
   line.add_number("--requests", options_.resources.requests, 1, 1 << 16, "storage requests in flight");
   line.add_bytes("--memory", options_.resources.memory,
-                 "budget for everything between storage and the user, like 512MiB");
-  add_word(line, "--on-error", on_error_, kOnError, "what a bad record does");
+                 "budget for everything between storage and you, such as 512MiB");
+  add_word(line, "--on-error", on_error_, kOnError, "treatment of bad records");
   const auto set_limit = [this](const std::string& text) { options_.errors.max_errors = error_limit_of(text); };
-  app.add_option_function<std::string>(
-         "--max-errors", set_limit,
-         "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
+  app.add_option_function<std::string>("--max-errors", set_limit,
+                                       "bad records that an epoch may have: a count, or a share from 0.0 to 1.0")
       ->type_name("N");
   add_shard_by(line, shard_by_);
-  line.add_number("--hosts", options_.job.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
+  line.add_number("--hosts", options_.job.hosts, 1, 1 << 20,
+                  "number of hosts of the ranks; default: from the launcher");
   storage_.emplace(line);
 }
 

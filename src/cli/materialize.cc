@@ -125,31 +125,34 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
 void add_options(CommandLine& line, MaterializeFlags& flags, MaterializeOptions& options) {
   CLI::App& app = line.app();
   app.add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
-  app.add_option("folder", flags.folder, "a folder or s3://bucket/prefix; work begun there is continued")->required();
+  app.add_option("folder", flags.folder, "a folder or s3://bucket/prefix; unfinished work there is continued")
+      ->required();
   app.add_option("--cut", options.cut,
-                 "the last step to run: its name, last, or best: the one that `forebay profile` finds fastest in files")
+                 "the last step to run: its name, last, or best: the fastest in files, by `forebay profile`")
       ->capture_default_str();
   app.add_option("--format", options.format,
                  "arrow; parquet, for tables; wds: tar files; or jpeg: tar files with pictures as JPEG")
       ->check(CLI::IsMember({"arrow", "parquet", "wds", "jpeg"}))
       ->capture_default_str();
-  line.add_number("--quality", options.quality, 1, 100, "with --format jpeg: the quality; 90 if not given");
+  line.add_number("--quality", options.quality, 1, 100, "with --format jpeg: the quality; default: 90");
   line.add_number("--limit", options.limit, 1, 65'500,
                   "with --format jpeg: make pictures smaller until no side has more pixels");
   app.add_flag("--restart-markers", options.restart_markers,
-               "with --format jpeg: keep pictures as they are and add a restart marker after each row of blocks; "
+               "with --format jpeg: keep the original pictures, and add a restart marker after each row of blocks; "
                "pixels stay the same");
   app.add_flag("--update", options.update, "bring existing data up to date: make only new samples");
   app.add_option("--compression", options.compression, "compression of tables")->check(CLI::IsMember({"lz4", "zstd"}));
-  line.add_number("--shards", options.shards, 1, 1'000'000, "number of files; by default files of 64 MiB");
+  line.add_number("--shards", options.shards, 1, 1'000'000, "number of shards; default: shards of 64 MiB");
   line.add_number("--rank", options.rank, 0, 1'000'000,
-                  "write only every --world-th file, from this one on; by default as torchrun, Slurm or MPI say");
+                  "write every --world-th shard, from this one on; default: from torchrun, Slurm or MPI");
   line.add_number("--world", options.world_size, 1, 1'000'000,
-                  "number of runs that share the work, each with its --rank; by default likewise");
-  app.add_option("--apply", flags.apply, "write the pipeline that reads the result here")->type_name("OUT.json");
-  app.add_option("--engine", flags.engine, "ray: on a running Ray cluster, or else on one started here")
+                  "number of ranks that share the work; default: from torchrun, Slurm or MPI");
+  app.add_option("--apply", flags.apply, "write the pipeline that reads the result to this file")
+      ->type_name("OUT.json");
+  app.add_option("--engine", flags.engine, "ray: use a running Ray cluster, or start one here")
       ->check(CLI::IsMember({"ray"}));
-  line.add_number("--workers", flags.workers, 1, 100'000, "with --engine ray: shards made at the same time");
+  line.add_number("--workers", flags.workers, 1, 100'000,
+                  "with --engine ray: limit of shards that are made at the same time");
 }
 
 // An option that was given and does not apply to --engine ray.
@@ -179,11 +182,13 @@ Result<Materialized> materialize_with_progress(const Pipeline& pipeline, const M
 }  // namespace
 
 int materialize_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("materialize", "Runs the steps that give the same in each epoch once, and writes their output.");
+  CommandLine line("materialize",
+                   "Runs the first steps of a pipeline once for all samples, and writes their output to files.");
   MaterializeFlags flags;
   MaterializeOptions options;
   add_options(line, flags, options);
-  const StorageFlags url_options(line, "--url-option", "for the store that is written to; else --storage-option is");
+  const StorageFlags url_options(line, "--url-option",
+                                 "option of the store that is written to; default: those of --storage-option");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 

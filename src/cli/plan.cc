@@ -131,12 +131,13 @@ void add_options(CommandLine& line, PlanOptions& options) {
   line.add_number("--epoch", options.plan.epoch, 0, kMany, "number of the epoch")->capture_default_str();
   line.add_number("--rank", options.plan.rank, 0, kMany, "number of the rank")->capture_default_str();
   line.add_number("--world", options.plan.world_size, 1, 1 << 30, "number of ranks")->capture_default_str();
-  line.add_seed(options.plan.seed, "as for run");
-  line.add_number("--size", options.size, 0, kMany, "samples in the data set; by default its listing is read");
+  line.add_seed(options.plan.seed, "seed of the order");
+  line.add_number("--size", options.size, 0, kMany, "number of samples in the data set; default: from its listing");
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "print at most this number of steps");
   line.add_number("--hosts", options.hosts, 1, 1 << 20,
-                  "number of hosts of a job: print what each reads and from where, instead of steps");
-  line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts")->capture_default_str();
+                  "number of hosts of a job: print the reads of each, by place, instead of steps");
+  line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts: ranks on each host")
+      ->capture_default_str();
   app.add_flag("--mixing", options.mixing,
                "for tables: how well blocks of row groups mix, compared with a flat shuffle");
 }
@@ -159,7 +160,7 @@ std::string violated_rule(const CLI::App& app, const PlanOptions& options) {
 }  // namespace
 
 int plan_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("plan", "Which samples (by id) go to a rank at each step of an epoch, from the seed alone.");
+  CommandLine line("plan", "Prints which samples (by id) a rank gets at each step of an epoch, from the seed alone.");
   PlanOptions options;
   add_options(line, options);
   std::string shard_by = "auto";

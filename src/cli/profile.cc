@@ -58,32 +58,37 @@ Status write_outputs(const Profile& profile, const ProfileFlags& flags, const Co
 
 void add_options(CommandLine& line, ProfileFlags& flags) {
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
-  line.add_number("--samples", flags.samples, 1, INT64_MAX, "how many are tried; else 1 in 100, and at least 1,000");
+  line.add_number("--samples", flags.samples, 1, INT64_MAX,
+                  "number of samples to try; default: 1 in 100, and at least 1,000");
   line.app()
-      .add_option("--time", flags.seconds, "seconds after which nothing more is tried")
+      .add_option("--time", flags.seconds, "stop trying after this number of seconds")
       ->check(CLI::Range(1.0, 3.6e6))
       ->capture_default_str();
   line.app()
-      .add_option("--weights", flags.weights, "what matters: speed; preparing and speed; or room and speed")
+      .add_option("--weights", flags.weights, "aim: speed; preparing time and speed; or space and speed")
       ->check(CLI::IsMember({"throughput", "deadline", "storage"}))
       ->capture_default_str();
   line.app()
-      .add_option("--files", flags.files, "below which the answer reads files that materialize would have written")
+      .add_option("--files", flags.files, "folder or bucket of the materialized files that the best pipeline may read")
       ->type_name("FOLDER")
       ->capture_default_str();
-  line.app().add_option("--apply", flags.apply, "write the best pipeline here")->type_name("OUT.json");
-  line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
-  line.add_number("--cores", flags.cores, 1, 4096, "also predict it for a host of so many cores");
+  line.app().add_option("--apply", flags.apply, "write the best pipeline to this file")->type_name("OUT.json");
   line.app()
-      .add_option("--store-latency-ms", flags.latency_ms, "also predict it for a store that answers after so long")
+      .add_option("--report", flags.report, "write the result to this file, as one HTML page")
+      ->type_name("FILE.html");
+  line.add_number("--cores", flags.cores, 1, 4096, "also predict the result for a host with this number of cores");
+  line.app()
+      .add_option("--store-latency-ms", flags.latency_ms, "also predict the result for a store with this latency")
       ->check(CLI::PositiveNumber);
-  line.app().add_option("--store-bandwidth", flags.bandwidth, "and gives so many bytes a second, such as 100MB");
+  line.app().add_option("--store-bandwidth", flags.bandwidth,
+                        "also predict the result for a store with this rate, in bytes a second, such as 100MB");
 }
 
 }  // namespace
 
 int profile_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("profile", "Which steps to run once and keep, and which each epoch, by trying it on some samples.");
+  CommandLine line(
+      "profile", "Finds the steps to run once and cache, and those to run each epoch, by trying them on some samples.");
   ProfileFlags flags;
   add_options(line, flags);
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);

@@ -197,27 +197,28 @@ void add_options(CommandLine& line, RunOptions& options) {
   line.add_number("--ranks", options.ranks, 1, 1024,
                   "number of ranks, all in this process; --threads and --memory are for each")
       ->capture_default_str();
-  line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
+  line.app().add_option("--state", options.state, "save the state to this file after every step")->type_name("FILE");
   line.app()
       .add_option("--resume", options.resume, "continue from this state; the digest is of the remaining samples")
       ->type_name("FILE");
   line.app()
-      .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
+      .add_option("--ids", options.ids, "write the ids of the samples to this file, one a line, in global order")
       ->type_name("FILE");
   line.app().add_flag("--stats", options.stats, "print the counters of each rank at the end (docs/reference/stats.md)");
   line.app()
-      .add_option("--trace", options.trace, "write a trace of the first rank here, for ui.perfetto.dev; at most 100 MB")
+      .add_option("--trace", options.trace,
+                  "write a trace of the first rank to this file, for ui.perfetto.dev; at most 100 MB")
       ->type_name("FILE");
   line.app()
       .add_option("--report", options.report,
-                  "write what the first rank waited for, and what to change, as one HTML page here")
+                  "write the waits of the first rank, and the change to make, to this file, as one HTML page")
       ->type_name("FILE.html");
 }
 
 }  // namespace
 
 int run_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("run", "Iterates over a pipeline; speed and digest of each epoch.");
+  CommandLine line("run", "Runs a pipeline, and prints speed and digest of each epoch.");
   RunOptions options;
   line.app().add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
   const LoaderFlags flags(line, LoaderFlags::Which::kStreams);

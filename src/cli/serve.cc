@@ -89,16 +89,17 @@ int stop(const ServeFlags& flags, const std::string& path, const Console& consol
 int serve_verb(const Arguments& arguments, const Console& console) {
   CommandLine line(
       "serve",
-      "One engine for the processes of this host: fb.Loader(…, share=NAME) gets its batches from it. Stays "
-      "until it is stopped.");
+      "Shares one engine between the processes of this host: it makes the batches of fb.Loader(…, share=NAME). "
+      "Runs until it is stopped.");
   ServeFlags flags;
   CLI::App& app = line.app();
-  app.add_option("what", flags.what, "status: who is served, at what pace; stop: ends the server; else it serves")
+  app.add_option("what", flags.what,
+                 "status: print the clients and their speed; stop: end the server; default: start a server")
       ->check(CLI::IsMember({"status", "stop"}));
-  app.add_option("--socket", flags.socket, "its name, as in share=NAME, or the path of a socket")
+  app.add_option("--socket", flags.socket, "name of the server, as in share=NAME, or path of its socket")
       ->capture_default_str();
-  line.add_bytes("--memory", flags.memory, "what all loaders may have together; else a quarter of the machine's");
-  line.add_number("--threads", flags.threads, 1, 1024, "cores that it uses; else all that it may");
+  line.add_bytes("--memory", flags.memory, "memory of all loaders together; default: a quarter of the machine's");
+  line.add_number("--threads", flags.threads, 1, 1024, "number of cores; default: all that the process may use");
   line.add_number("--linger", flags.linger_s, 0, 1'000'000, "seconds after its last client when it goes")->group("");
   line.add_number("--listen-at", flags.listen_at, 3, 1024, "the descriptor of a socket that listens")->group("");
   if (const auto code = line.parse(arguments, console)) return *code;

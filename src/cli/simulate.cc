@@ -27,31 +27,35 @@ void add_flags(CommandLine& line, SimulateFlags& flags) {
   CLI::App& app = line.app();
   SimulationOptions& with = flags.with;
   constexpr int64_t kMany = int64_t{1} << 50;
-  app.add_option("pipeline", flags.pipeline, "a pipeline as JSON; else --samples, --sample-bytes and --batch");
-  line.add_number("--hosts", with.hosts, 1, 1 << 20, "how many")->required();
-  line.add_number("--ranks-per-host", with.ranks_per_host, 1, 1 << 20, "learners on each")->capture_default_str();
-  app.add_option("--storage-rate", flags.storage_rate, "what storage gives to all, like 2GB/s; 0: no limit")
+  app.add_option("pipeline", flags.pipeline,
+                 "a pipeline as JSON; without it give --samples, --sample-bytes and --batch");
+  line.add_number("--hosts", with.hosts, 1, 1 << 20, "number of hosts")->required();
+  line.add_number("--ranks-per-host", with.ranks_per_host, 1, 1 << 20, "learners on each host")->capture_default_str();
+  app.add_option("--storage-rate", flags.storage_rate,
+                 "rate of storage for all hosts together, such as 2GB/s; 0: no limit")
       ->capture_default_str();
-  app.add_option("--storage-latency", with.storage.latency_seconds, "seconds until it answers");
-  app.add_option("--storage-requests", with.storage.requests_per_second, "requests a second that it answers at most");
-  line.add_number("--storage-knee", with.storage.knee, 0, kMany, "requests in flight from which it gives its rate");
-  app.add_option("--link", flags.link, "what a host sends and receives, like 10Gbit/s; 0: no limit")
+  app.add_option("--storage-latency", with.storage.latency_seconds, "latency of storage, in seconds");
+  app.add_option("--storage-requests", with.storage.requests_per_second, "limit of storage, in requests a second");
+  line.add_number("--storage-knee", with.storage.knee, 0, kMany,
+                  "requests in flight that storage needs to reach its rate");
+  app.add_option("--link", flags.link, "rate of a host's link in each direction, such as 10Gbit/s; 0: no limit")
       ->capture_default_str();
-  app.add_option("--link-latency", with.link_latency_seconds, "seconds from host to host");
-  line.add_bytes("--ram", flags.ram, "memory of a host for keeping samples, like 40GiB");
-  line.add_bytes("--disk", flags.disk, "disk of a host for keeping samples");
-  app.add_option("--disk-rate", flags.disk_rate, "what a host's disk gives, like 1GB/s; else no limit");
-  app.add_option("--prepare", with.prepare_per_second, "samples a second that a host decodes; else no limit");
-  app.add_option("--train", with.train_per_second, "samples a second that a learner takes; else no limit");
-  line.add_number("--requests", with.requests, 1, 1 << 20, "in flight, a host")->capture_default_str();
-  line.add_number("--samples", with.samples, 1, kMany, "else those of the data set");
-  line.add_bytes("--sample-bytes", flags.sample_bytes, "mean size; else that of the data set");
-  app.add_option("--spread", with.spread, "deviation of the sizes' logarithm, with --sample-bytes")
+  app.add_option("--link-latency", with.link_latency_seconds, "latency between hosts, in seconds");
+  line.add_bytes("--ram", flags.ram, "memory of a host for cached samples, such as 40GiB");
+  line.add_bytes("--disk", flags.disk, "disk of a host for cached samples");
+  app.add_option("--disk-rate", flags.disk_rate, "rate of a host's disk, such as 1GB/s; default: no limit");
+  app.add_option("--prepare", with.prepare_per_second, "samples a second that a host prepares; default: no limit");
+  app.add_option("--train", with.train_per_second, "samples a second that a learner takes; default: no limit");
+  line.add_number("--requests", with.requests, 1, 1 << 20, "requests in flight of a host")->capture_default_str();
+  line.add_number("--samples", with.samples, 1, kMany, "number of samples; default: those of the data set");
+  line.add_bytes("--sample-bytes", flags.sample_bytes, "mean size of a sample; default: that of the data set");
+  app.add_option("--spread", with.spread, "with --sample-bytes: standard deviation of the logarithm of the sizes")
       ->capture_default_str();
-  line.add_number("--batch", with.batch_size, 1, 1 << 30, "rows a learner and step; else the pipeline's");
-  line.add_number("--epochs", with.epochs, 2, 1000, "how many")->capture_default_str();
-  line.add_seed(with.seed, "of the order");
-  app.add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
+  line.add_number("--batch", with.batch_size, 1, 1 << 30,
+                  "rows of a learner in a step; default: those of the pipeline");
+  line.add_number("--epochs", with.epochs, 2, 1000, "number of epochs")->capture_default_str();
+  line.add_seed(with.seed, "seed of the order");
+  app.add_option("--report", flags.report, "write the result to this file, as one HTML page")->type_name("FILE.html");
 }
 
 Status complete_flags(SimulateFlags& flags) {
@@ -93,7 +97,7 @@ Result<Simulation> run_simulation(SimulateFlags& flags, std::stop_token stop) {
 
 int simulate_verb(const Arguments& arguments, const Console& console) {
   CommandLine line("simulate",
-                   "What a pipeline would give on many hosts, in virtual time; no host and no data are needed.");
+                   "Predicts the speed of a pipeline on many hosts, in virtual time. It needs no host and no data.");
   SimulateFlags flags;
   add_flags(line, flags);
   if (const auto code = line.parse(arguments, console)) return *code;

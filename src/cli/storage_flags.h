@@ -13,7 +13,7 @@ namespace forebay {
 class StorageFlags {
  public:
   explicit StorageFlags(CommandLine& line, const std::string& flag = "--storage-option",
-                        const std::string& help = "for the store; may be repeated");
+                        const std::string& help = "option of the store; may be repeated");
   StorageFlags(const StorageFlags&) = delete;
   StorageFlags& operator=(const StorageFlags&) = delete;
 

@@ -10,17 +10,17 @@ namespace forebay {
 namespace {
 
 constexpr Verb kVerbs[] = {
-    {"bench", "how fast a pipeline is here, and beside other loaders that do the same work", bench_verb},
-    {"cache", "what is kept for pipelines with .cache(): ls, verify, clear", cache_verb},
-    {"demo", "photographs to batches: speed, digest, and a picture of what the trainer sees", demo_verb},
-    {"diagnose", "what holds a pipeline up, what to change, and what that gains", diagnose_verb},
-    {"inspect", "what is in a data set: count, classes, formats, sizes, unreadable records", inspect_verb},
-    {"materialize", "run the steps that give the same in each epoch once, and write what they give", materialize_verb},
-    {"plan", "which samples go to which rank at which step, from the seed alone", plan_verb},
-    {"profile", "which steps to run once and keep, and which each epoch", profile_verb},
-    {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},
-    {"serve", "one engine for the processes of this host; also: status, stop", serve_verb},
-    {"simulate", "what a pipeline would give on many hosts, and what would make it faster", simulate_verb},
+    {"bench", "measure the speed of a pipeline, alone or beside loaders that do the same work", bench_verb},
+    {"cache", "list, verify or clear the entries of .cache()", cache_verb},
+    {"demo", "make batches of photographs: speed, digest, and a picture of the trainer's input", demo_verb},
+    {"diagnose", "find the limit of a pipeline, and measure the gain of each change", diagnose_verb},
+    {"inspect", "describe a data set: count, classes, formats, sizes, unreadable records", inspect_verb},
+    {"materialize", "run the first steps of a pipeline once, and write their output to files", materialize_verb},
+    {"plan", "print which samples each rank gets at each step, from the seed alone", plan_verb},
+    {"profile", "find the steps to run once and cache, and those to run each epoch", profile_verb},
+    {"run", "run a pipeline: speed and digest of each epoch", run_verb},
+    {"serve", "share one engine between the processes of this host; also: status, stop", serve_verb},
+    {"simulate", "predict the speed of a pipeline on many hosts, and what would make it faster", simulate_verb},
 };
 
 std::string program_help() {
@@ -30,8 +30,8 @@ std::string program_help() {
   for (const Verb& verb : kVerbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.help);
   text +=
       "\nOptions:\n"
-      "  --help    this text; after a verb, its options\n"
-      "  --version what version this is\n"
+      "  --help    print this text; after a verb, its options\n"
+      "  --version print the version\n"
       "\nEvery verb takes --json. Exit codes: 0 done, 1 failed, 2 misuse, 130 interrupted.\n";
   return text;
 }
@@ -41,7 +41,7 @@ int unknown_verb(const std::string& name, const Console& console) {
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
   const std::string kind = name.starts_with('-') ? "option" : "verb";
   if (kind == "option") names = {"--help", "--version"};
-  fmt::print(console.err, "forebay: there is no {} '{}'{}; 'forebay --help' lists what there is.\n", kind, name,
+  fmt::print(console.err, "forebay: there is no {} '{}'{}; 'forebay --help' lists all of them.\n", kind, name,
              suggestion_text(name, names));
   return kMisuse;
 }

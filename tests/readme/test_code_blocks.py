@@ -1,6 +1,6 @@
 """Every code block of the documentation is run by some test, or at least checked here.
 
-Blocks of the README, the tour, the guides and the pages "Coming from" run as they stand (test_readme.py, tests/examples). Fragments on
+Blocks of the README, of C++, the guides and the pages "Coming from" run as they stand (test_readme.py, tests/examples). Fragments on
 other pages are executed with loaders that run nothing: names, methods and arguments must exist, and pipelines must be well formed where
 they name no data. Lines of a shell that call `forebay` must have known verbs and options.
 """
@@ -16,7 +16,7 @@ from project import ROOT, run
 
 fb = pytest.importorskip("forebay")
 
-RUN_ELSEWHERE = {"start.md", "tour.md"}
+RUN_ELSEWHERE = {"start.md", "cpp.md"}
 FOLDERS_RUN_ELSEWHERE = {"guides", "coming_from"}
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md")
                if page.name not in RUN_ELSEWHERE and page.parent.name not in {*FOLDERS_RUN_ELSEWHERE, "decisions", "javascripts"})
@@ -93,7 +93,7 @@ def test_json_is_json(text, page):
 def test_every_language_is_checked():
     languages = {(page.name, language) for page in PAGES for _, language, _ in BLOCK.findall(page.read_text())}
     assert {language for _, language in languages} <= {"python", "sh", "", "json", "c", "cpp", "cmake", "text"}
-    assert {page for page, language in languages if language in ("c", "cpp", "cmake")} <= {"c.md", "cpp.md", "shared.md"}
+    assert {page for page, language in languages if language in ("c", "cpp", "cmake")} <= {"c.md"}
 
 
 def test_all_error_codes_have_a_row():
