@@ -21,6 +21,7 @@ constexpr Verb kVerbs[] = {
     {"run", "run a pipeline: speed and digest of each epoch", run_verb},
     {"serve", "share one engine between the processes of this host; also: status, stop", serve_verb},
     {"simulate", "predict the speed of a pipeline on many hosts, and what would make it faster", simulate_verb},
+    {"ui", "list the live pages of running loaders: loader.show(), or FOREBAY_UI=1", ui_verb},
 };
 
 std::string program_help() {
