@@ -11,22 +11,33 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Generic, Iterable, Iterator, Mapping, NoReturn, Sequence, overload
 
 from . import _core, _process_group, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
 from ._parts import own
+from ._typing import Array
 from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
+if TYPE_CHECKING:
+    from typing import Literal
+
+    import jax
+    import torch
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from ._typing import LoaderOptions
+
 __all__ = ["Loader", "digest"]
 
 
-class Loader(LoaderReports):
+class Loader(LoaderReports, Generic[Array]):
     """Delivers the batches of a pipeline, epoch after epoch.
 
         with fb.Loader(pipeline, seed=7) as loader:
@@ -118,9 +129,23 @@ class Loader(LoaderReports):
             most a minute, for this number of loaders. A loader that falls behind by more than a few
             batches continues on its own.
 
+    To type checkers a loader is generic in its arrays: `Loader[torch.Tensor]` by output="torch".
+
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
 
+    @overload
+    def __init__(
+        self: Loader[NDArray[Any]], pipeline: Pipeline, *, output: Literal["numpy"] = ..., **options: Unpack[LoaderOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Loader[torch.Tensor], pipeline: Pipeline, *, output: Literal["torch"], **options: Unpack[LoaderOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Loader[jax.Array], pipeline: Pipeline, *, output: Literal["jax"], **options: Unpack[LoaderOptions]
+    ) -> None: ...
     def __init__(
         self,
         pipeline: Pipeline,
@@ -205,7 +230,7 @@ class Loader(LoaderReports):
 
     # Iteration
 
-    def __iter__(self) -> Iterator[_core.Batch]:
+    def __iter__(self) -> Iterator[_core.Batch[Array]]:
         self._prepare()
         self._core.begin_iteration()
         self._iterations += 1
@@ -240,7 +265,7 @@ class Loader(LoaderReports):
                 f"this loader was opened as rank {self.rank} of {self.world_size}, and by now torch.distributed says rank {group[0]} of {group[1]}: open it behind "
                 "init_process_group (with Lightning in train_dataloader(), or in a LightningDataModule), or give rank= and world_size=")
 
-    def _next(self) -> _core.Batch | None:
+    def _next(self) -> _core.Batch[Array] | None:
         if not self._begun_s:
             self._begun_s = time.monotonic()
         torch = sys.modules.get("torch")
@@ -377,7 +402,7 @@ class Loader(LoaderReports):
         for stuck in self._workers.stop() + left:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=2)
 
-    def __enter__(self) -> Loader:
+    def __enter__(self) -> Loader[Array]:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -392,27 +417,27 @@ class Loader(LoaderReports):
             return "<forebay.Loader, closed>"
         return f"<forebay.Loader: epoch {self.epoch}, rank {self.rank} of {self.world_size}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader cannot be pickled: it owns threads. Send the pipeline, and open a Loader in each process")
 
 
 own(Loader)
 
 
-class _Pass:
+class _Pass(Generic[Array]):
     """One `for` over a loader. Ends with the epoch."""
 
     __slots__ = ("_iteration", "_loader", "_number")
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader[Array]) -> None:
         self._loader = loader
         self._number = loader._passes
         self._iteration = loader._iterations
 
-    def __iter__(self) -> _Pass:
+    def __iter__(self) -> _Pass[Array]:
         return self
 
-    def __next__(self) -> _core.Batch:
+    def __next__(self) -> _core.Batch[Array]:
         loader = self._loader
         if self._number != loader._passes:  # the epoch of this pass is over
             raise StopIteration
@@ -426,7 +451,7 @@ class _Pass:
         return batch
 
 
-def digest(*loaders: Loader) -> str:
+def digest(*loaders: Loader[Any]) -> str:
     """Runs the rest of the current epoch and returns its digest, 32 hexadecimal digits.
 
     The digest is the xxh3-128 over (id, then the bytes of each field, fields by name), sample by
@@ -444,7 +469,7 @@ def digest(*loaders: Loader) -> str:
     return result.hexdigest()
 
 
-def _check_ranks(loaders: tuple[Loader, ...]) -> None:
+def _check_ranks(loaders: tuple[Loader[Any], ...]) -> None:
     if not loaders:
         raise InvalidArgument("digest: give the loaders of all ranks")
     for loader in loaders:

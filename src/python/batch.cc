@@ -144,13 +144,13 @@ std::string PyBatch::to_string() const {
 
 void bind_batch(nb::module_& module) {
   nb::class_<PyBatch>(
-      module, "Batch",
+      module, "Batch", nb::is_generic(), nb::sig("class Batch(typing.Generic[Array])"),
       "What one step of training gets on one rank: named fields of equal length.\n\n"
       "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
       "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, for lists of\n"
       "them a list of lists, built when first looked at. len(batch) is the number of rows; iterating gives the names "
       "of the fields.")
-      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> typing.Any"))
+      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> Array"))
       .def(
           "__contains__",
           [](const PyBatch& self, nb::handle name) {
@@ -162,10 +162,9 @@ void bind_batch(nb::module_& module) {
           "__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
-      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"),
+      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, Array]]"),
            "(name, value) of each field.")
-      .def("buffers", &PyBatch::buffers, nb::arg("name"),
-           nb::sig("def buffers(self, name: str) -> tuple[typing.Any, ...]"),
+      .def("buffers", &PyBatch::buffers, nb::arg("name"), nb::sig("def buffers(self, name: str) -> tuple[Array, ...]"),
            "The arrays that a field lies in, sharing the batch's memory: (values,); for ragged fields, bytes and\n"
            "text (values, offsets), where values of bytes and text are uint8; for lists of bytes and of text\n"
            "(values, offsets, string_offsets): row i has the strings offsets[i] to offsets[i + 1], and string s\n"

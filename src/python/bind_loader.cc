@@ -138,7 +138,7 @@ void bind_loader(nb::module_& module) {
            arg("program") = std::vector<std::string>(), arg("restart") = false, arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
-      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),
+      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch[typing.Any] | None"),
            "A batch, or None at the end of an epoch.")
       .def("take_call", &PyLoader::take_call, arg("timeout_s"),
            nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
