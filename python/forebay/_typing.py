@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         rehearsal: Mapping[str, Any] | None
         share: str | os.PathLike[str] | None
         together: bool | int
+        progress: bool
 else:
     from typing import TypeVar
 

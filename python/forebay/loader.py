@@ -128,6 +128,9 @@ class Loader(LoaderReports, Generic[Array]):
             batches, which are made once for all of them. A number: the first batch also waits, at
             most a minute, for this number of loaders. A loader that falls behind by more than a few
             batches continues on its own.
+        progress: shows on stderr, or below the cell of a notebook, how far each epoch has come:
+            samples per second, the time left, and what the trainer waits for. A file or a pipe gets
+            a line every 30 seconds. Only rank 0 shows anything.
 
     To type checkers a loader is generic in its arrays: `Loader[torch.Tensor]` by output="torch".
 
@@ -170,6 +173,7 @@ class Loader(LoaderReports, Generic[Array]):
         rehearsal: Mapping[str, Any] | None = None,
         share: str | os.PathLike[str] | None = None,
         together: bool | int = False,
+        progress: bool = False,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -210,6 +214,7 @@ class Loader(LoaderReports, Generic[Array]):
         }
         self._output = output
         self._restart = bool(restart)
+        self._progress = bool(progress)
         self._passes = 0
         self._iterations = 0
         self._ready = False
@@ -234,7 +239,12 @@ class Loader(LoaderReports, Generic[Array]):
         self._prepare()
         self._core.begin_iteration()
         self._iterations += 1
-        return _Pass(self)
+        batches = _Pass(self)
+        if not self._progress:
+            return batches
+        from ._progress import shown
+
+        return shown(self, batches)
 
     def __len__(self) -> int:
         """Returns the number of batches of this rank in the current epoch, including delivered

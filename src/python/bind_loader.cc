@@ -203,6 +203,8 @@ void bind_loader(nb::module_& module) {
       .def("begin_trace", &PyLoader::begin_trace, arg("path"), arg("most_bytes"))
       .def("end_trace", &PyLoader::end_trace)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
+      .def("limit", &PyLoader::limit, nb::sig("def limit(self) -> tuple[str, float]"),
+           "(limit, share of the time that the consumer waited for it) since the last call.")
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
       .def("warnings", &PyLoader::warnings, nb::sig("def warnings(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)

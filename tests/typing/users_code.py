@@ -104,7 +104,7 @@ def streams() -> None:
     with fb.Loader(follow, steps_per_epoch=100, journal=None) as loader:
         loader.journal("run.journal")
     own = fb.stream(events).batch(4)
-    with fb.Loader(own, steps_per_epoch=10) as loader:
+    with fb.Loader(own, steps_per_epoch=10, progress=True) as loader:
         assert_type([batch.ids for batch in loader], list[NDArray[np.int64]])
 
 
