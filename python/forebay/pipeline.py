@@ -105,6 +105,11 @@ class Pipeline(Operators):
     def __repr__(self) -> str:
         return self._description.to_text()
 
+    def _repr_html_(self) -> str:
+        from ._html import pipeline_html
+
+        return pipeline_html(self)
+
     def __reduce__(self) -> tuple[Callable[[str], Pipeline], tuple[str]]:
         return Pipeline.from_json, (self.to_json(),)
 

@@ -69,6 +69,13 @@ std::string describe(const BatchField& field) {
   return {};
 }
 
+size_t bytes_of(const BatchField& field) {
+  size_t bytes = field.values.nbytes();
+  if (field.kind != BatchField::Kind::kDense) bytes += field.offsets.nbytes();
+  if (field.string_list()) bytes += field.string_offsets.nbytes();
+  return bytes;
+}
+
 }  // namespace
 
 PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
@@ -110,6 +117,14 @@ nb::object PyBatch::field(const std::string& name) {
     return made_[i];
   }
   raise_no_field(batch_, name);
+}
+
+nb::list PyBatch::descriptions() const {
+  nb::list list;
+  for (const BatchField& field : batch_.fields) {
+    list.append(nb::make_tuple(to_text(field.name), describe(field), bytes_of(field)));
+  }
+  return list;
 }
 
 nb::object PyBatch::ids() {
@@ -180,6 +195,11 @@ void bind_batch(nb::module_& module) {
           "epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
       .def_prop_ro(
           "step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
+      .def("_descriptions", &PyBatch::descriptions, nb::sig("def _descriptions(self) -> list[tuple[str, str, int]]"),
+           "(name, type, bytes) of each field, as the notebook shows them.")
+      .def(
+          "_repr_html_", [](nb::handle self) { return nb::module_::import_("forebay._html").attr("batch_html")(self); },
+          nb::sig("def _repr_html_(self) -> str"), "What a notebook shows.")
       .def(
           "__repr__", [](const PyBatch& self) { return to_text(self.to_string()); },
           nb::sig("def __repr__(self) -> str"));

@@ -29,6 +29,8 @@ class PyBatch {
   nb::object ids();
   nb::object positions();
   nb::list names() const;
+  /// (name, type, bytes) of each field.
+  nb::list descriptions() const;
   nb::list items();
   std::string to_string() const;
 
