@@ -1,49 +1,49 @@
-"""Accelerate: ranks from the Accelerator, and the loader's place in its checkpoints.
+"""Accelerate: ranks from the Accelerator, and the loader's position in its checkpoints.
 
-    accelerate launch accelerate_training.py FOLDER
+    accelerate launch accelerate_training.py FOLDER CHECKPOINTS
+
+Run it again after a kill: it goes on from its last checkpoint, in the middle of an epoch.
 """
 import sys
-import tempfile
+from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-from small_net import SmallNet, photographs
+from small_net import SAVE_EVERY, STEPS, SmallNet, photographs, report
 
 import forebay as fb
 
 
-def train(folder, steps, checkpoint=None, save=None):
-    """The labels of each step."""
+def main(folder, checkpoints):
     torch.manual_seed(1)
+    # --8<-- [start:train]
     accelerator = Accelerator(cpu=True)
     net = SmallNet(classes=3)
-    net, optimizer = accelerator.prepare(net, torch.optim.SGD(net.parameters(), lr=0.01))
-    with fb.Loader(photographs(folder), seed=7, rank=accelerator.process_index, world_size=accelerator.num_processes, output="torch") as loader:
-        accelerator.register_for_checkpointing(loader)  # it has state_dict and load_state_dict
-        if checkpoint:
-            accelerator.load_state(checkpoint)
-        seen = []
-        while len(seen) < steps:
-            for batch in loader:
-                loss = net(batch["image"].to(accelerator.device), batch["label"].to(accelerator.device))["loss"]
-                accelerator.backward(loss)
-                optimizer.step()
-                optimizer.zero_grad()
-                seen.append(batch["label"].tolist())
-                if len(seen) == steps:
-                    break
-        if save:
-            accelerator.save_state(save)
-    return seen
+    net, optimizer = accelerator.prepare(net, torch.optim.Adam(net.parameters(), lr=0.01))
+    loader = fb.Loader(photographs(folder), seed=7, rank=accelerator.process_index, world_size=accelerator.num_processes, output="torch")
+    accelerator.register_for_checkpointing(loader)  # it has state_dict and load_state_dict
 
-
-def main(folder):
-    whole = train(folder, 10)
-    with tempfile.TemporaryDirectory() as place:
-        first = train(folder, 4, save=place)
-        rest = train(folder, 6, checkpoint=place)
-    print("the same batches after a checkpoint in mid-epoch:", "yes" if first + rest == whole else "no")
+    step = max((int(saved.name) for saved in Path(checkpoints).glob("[0-9]*")), default=0)
+    if step:
+        accelerator.load_state(f"{checkpoints}/{step}")
+    while step < STEPS:
+        for batch in loader:  # an epoch, or its rest
+            loss = net(batch["image"].to(accelerator.device), batch["label"].to(accelerator.device))["loss"]
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+            step += 1
+            report(step, loss)
+            if step % SAVE_EVERY == 0:
+                accelerator.save_state(f"{checkpoints}/unfinished")
+                if accelerator.is_main_process:
+                    Path(checkpoints, "unfinished").rename(f"{checkpoints}/{step}")
+                accelerator.wait_for_everyone()
+            if step == STEPS:
+                break
+    # --8<-- [end:train]
+    loader.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,19 +1,23 @@
-"""Lightning: a DataModule whose place is part of every checkpoint, so that training goes on in the middle of an epoch.
+"""Lightning: a DataModule whose position is part of every checkpoint.
 
-    python lightning_data_module.py FOLDER
+    python lightning_data_module.py FOLDER CHECKPOINTS
+
+Run it again after a kill: it goes on from its last checkpoint, in the middle of an epoch.
 """
 import logging
 import sys
-import tempfile
 import warnings
+from pathlib import Path
 
 import lightning
 import torch
-from small_net import Dicts, SmallNet, photographs
+from lightning.pytorch.callbacks import ModelCheckpoint
+from small_net import SAVE_EVERY, STEPS, Dicts, SmallNet, photographs, report
 
 import forebay as fb
 
 
+# --8<-- [start:module]
 class Photographs(lightning.LightningDataModule):
     def __init__(self, folder):
         super().__init__()
@@ -42,45 +46,41 @@ class Photographs(lightning.LightningDataModule):
             self.saved = self.loader.state_dict()  # a checkpoint may be asked for behind the end of fit()
             self.loader.close()
             self.loader = None
+# --8<-- [end:module]
 
 
 class Module(lightning.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net, self.seen, self.validated = SmallNet(classes=3), [], []
+        self.net, self.validated = SmallNet(classes=3), []
 
     def training_step(self, batch, index):
-        self.seen.append(batch["label"].tolist())
-        return self.net(batch["image"], batch["label"])["loss"]
+        loss = self.net(batch["image"], batch["label"])["loss"]
+        report(self.global_step + 1, loss)
+        return loss
 
     def validation_step(self, batch, index):
         self.validated.append(batch["label"].tolist())
 
     def configure_optimizers(self):
-        return torch.optim.SGD(self.parameters(), lr=0.01)
+        return torch.optim.Adam(self.parameters(), lr=0.01)
 
 
-def train(folder, steps, checkpoint=None, save=None):
-    lightning.seed_everything(1)
-    module = Module()
-    trainer = lightning.Trainer(max_steps=steps, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-                                enable_model_summary=False, limit_val_batches=2, check_val_every_n_epoch=1)
-    trainer.fit(module, datamodule=Photographs(folder), ckpt_path=checkpoint)
-    if save:
-        trainer.save_checkpoint(save)
-    return module.seen, module.validated
-
-
-def main(folder):
+def main(folder, checkpoints):
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
-    whole, validated = train(folder, 10)
-    with tempfile.TemporaryDirectory() as place:
-        first, _ = train(folder, 4, save=f"{place}/4.ckpt")
-        rest, _ = train(folder, 10, checkpoint=f"{place}/4.ckpt")
-    print("the same batches after a checkpoint in mid-epoch:", "yes" if first + rest == whole else "no")
-    print("the same batches in each validation:", "yes" if validated[2:] and validated[2:4] == validated[:2] else "no")
+    lightning.seed_everything(1)
+    module = Module()
+    # --8<-- [start:fit]
+    saving = ModelCheckpoint(checkpoints, every_n_train_steps=SAVE_EVERY, save_last=True)
+    trainer = lightning.Trainer(max_steps=STEPS, callbacks=[saving], accelerator="cpu", devices=1, limit_val_batches=2, logger=False,
+                                enable_progress_bar=False, enable_model_summary=False)
+    last = Path(checkpoints, "last.ckpt")
+    trainer.fit(module, datamodule=Photographs(folder), ckpt_path=last if last.exists() else None)
+    # --8<-- [end:fit]
+    validations = {str(module.validated[i:i + 2]) for i in range(0, len(module.validated), 2)}
+    print("the same batches in each validation:", "yes" if len(validations) == 1 else "no")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

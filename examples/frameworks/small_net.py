@@ -4,11 +4,18 @@ from torch import nn
 
 import forebay as fb
 
+torch.set_num_threads(1)  # or sums, and so the last digits of a loss, could differ from run to run
 
+STEPS = 12
+SAVE_EVERY = 4
+
+
+# --8<-- [start:pipeline]
 def photographs(folder, batch=4):
     """Tensors of 32 × 32 and labels; the last batch is as long as all others."""
     return (fb.images(folder).shuffle().decode_image().random_resized_crop(32).random_flip().normalize(fb.IMAGENET)
             .select("image", "label").batch(batch, last="pad"))
+# --8<-- [end:pipeline]
 
 
 class SmallNet(nn.Module):
@@ -23,6 +30,7 @@ class SmallNet(nn.Module):
         return {"loss": nn.functional.cross_entropy(scores, labels), "logits": scores}
 
 
+# --8<-- [start:dicts]
 class Dicts:
     """A loader's batches as dicts of tensors, which frameworks know how to move to their devices; all else is the loader's."""
 
@@ -38,3 +46,9 @@ class Dicts:
 
     def set_epoch(self, epoch):
         self.loader.set_epoch(epoch)
+# --8<-- [end:dicts]
+
+
+def report(step, loss, file=None):
+    """Prints the loss of a step to its last digit."""
+    print(f"step {step}: loss {float(loss)!r}", flush=True, file=file)

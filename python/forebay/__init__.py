@@ -17,7 +17,7 @@
 """
 
 import importlib as _importlib
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from ._core import Batch, __version__
@@ -57,7 +57,11 @@ from .sources import (
 )
 from .streams import stream
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
+    from . import dali as dali
+    from . import jax as jax
+    from . import tf as tf
+    from . import torch as torch
     from .diagnosis import Diagnosis, Remedy, diagnose
     from .materializing import Materialized, materialize
     from .profiling import Estimate, Profile, Strategy, profile
@@ -132,13 +136,15 @@ _FROM_MODULES = {
 }
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _FACES:
-        return _importlib.import_module(f"{__name__}.{name}")
-    if module := _FROM_MODULES.get(name):
-        value = globals()[name] = getattr(_importlib.import_module(f"{__name__}.{module}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # or checkers would accept every name
+
+    def __getattr__(name: str) -> _Any:
+        if name in _FACES:
+            return _importlib.import_module(f"{__name__}.{name}")
+        if module := _FROM_MODULES.get(name):
+            value = globals()[name] = getattr(_importlib.import_module(f"{__name__}.{module}"), name)
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

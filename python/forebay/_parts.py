@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
+from typing import Generic
 
 
 def own(cls: type, *named: type) -> None:
@@ -16,6 +17,8 @@ def own(cls: type, *named: type) -> None:
     these can be evaluated.
     """
     for part in cls.__mro__[1:-1]:
+        if part is Generic:
+            continue
         for name, method in vars(part).items():
             while isinstance(method, FunctionType):
                 method.__module__, method.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"

@@ -4,14 +4,19 @@ epoch per `for`.
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-def loader_of(source: Any, options: dict[str, Any], what: str, outputs: tuple[str, ...] = ("numpy",)) -> Loader:
+    from ._core import Batch
+
+
+def loader_of(source: Any, options: Any, what: str, outputs: tuple[str, ...] = ("numpy",)) -> Loader[Any]:
     """Returns the given loader, or a loader of the given pipeline.
 
     InvalidArgument if options accompany a loader, which has its own, or if its arrays are not one
@@ -37,9 +42,9 @@ class Steps:
     padding and step).
     """
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader[Any]) -> None:
         self.loader = loader
-        self.batch = None
+        self.batch: Batch[Any] | None = None
 
     def _convert(self, batch: Any) -> Any:
         raise NotImplementedError
@@ -65,7 +70,7 @@ class Steps:
         """Closes the loader."""
         self.loader.close()
 
-    def __enter__(self) -> Steps:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:

@@ -5,7 +5,7 @@ Forebay lists, fetches, shuffles and caches; DALI decodes and augments on the ac
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from ._steps import Steps, loader_of
 from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._typing import LoaderOptions
 
 __all__ = ["ExternalSource"]
 
@@ -46,9 +51,9 @@ class ExternalSource(Steps):
     of strings (DALI has no such type); KeyError for an unknown field.
     """
 
-    def __init__(self, pipeline: Pipeline | Loader, fields: Sequence[str] | None = None, **options: Any) -> None:
+    def __init__(self, pipeline: Pipeline | Loader, fields: Sequence[str] | None = None, **options: Unpack[LoaderOptions]) -> None:
         super().__init__(loader_of(pipeline, options, "dali.ExternalSource"))
-        self.fields = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        self.fields: list[str] | None = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
         self._epoch: Iterator[Any] | None = None
 
     def __call__(self) -> list[Any]:

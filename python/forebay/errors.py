@@ -78,7 +78,7 @@ class Error(Exception):
             text += f" (sample {self.sample})"
         return text
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[Error], tuple[str], dict[str, object]]:
         return type(self), (self.message,), dict(self.__dict__)
 
 

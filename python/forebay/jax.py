@@ -5,7 +5,7 @@ On the CPU they share the memory of the batch.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,18 @@ from .pipeline import Pipeline
 try:
     import jax
     import jax.dlpack
-except ImportError as error:
-    raise ImportError("forebay.jax needs JAX: pip install jax") from error
+except ImportError as _error:
+    raise ImportError("forebay.jax needs JAX: pip install jax") from _error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._typing import LoaderOptions
 
 __all__ = ["Batches", "iterate"]
 
 
-def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None, **options: Any) -> Batches:
+def iterate(pipeline: Pipeline | Loader[Any], mesh: Any = None, sharding: Any = None, **options: Unpack[LoaderOptions]) -> Batches:
     """Returns the pipeline's batches as dicts of jax.Array, epoch after epoch.
 
         batches = fb.jax.iterate(pipeline, seed=7)
@@ -70,7 +75,7 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
     return Batches(loader, sharding)
 
 
-def _check_rows(loader: Loader) -> None:
+def _check_rows(loader: Loader[Any]) -> None:
     """Raises InvalidArgument if ranks may get different numbers of rows.
 
     All processes take a step together. If one had a row less than the others, all would wait for
@@ -91,7 +96,7 @@ class Batches(Steps):
     position.
     """
 
-    def __init__(self, loader: Loader, sharding: Any = None) -> None:
+    def __init__(self, loader: Loader[Any], sharding: Any = None) -> None:
         super().__init__(loader)
         self.sharding = sharding
 

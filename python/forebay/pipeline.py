@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 
 from . import _core
 from ._appending import plain_args
@@ -82,14 +82,16 @@ class Pipeline(Operators):
         """
         return cls(_core.Description.from_json(text))
 
-    def __getattr__(self, name: str) -> Any:
-        # Called only for missing attributes. Given `name` and `obj`, Python adds its own suggestion
-        # to a traceback.
-        if name.startswith("_"):
-            raise AttributeError(f"'Pipeline' object has no attribute '{name}'", name=name, obj=self)
-        near = _core.suggest(encodable(name), [one for one in dir(type(self)) if not one.startswith("_")])
-        hint = f"did you mean '.{near}'?" if near else "help(forebay.Pipeline) lists them"
-        raise AttributeError(f"a Pipeline has no operator '{name}'; {hint}", name=name, obj=self)
+    if not TYPE_CHECKING:  # or checkers would accept every name
+
+        def __getattr__(self, name: str) -> Any:
+            # Called only for missing attributes. Given `name` and `obj`, Python adds its own
+            # suggestion to a traceback.
+            if name.startswith("_"):
+                raise AttributeError(f"'Pipeline' object has no attribute '{name}'", name=name, obj=self)
+            near = _core.suggest(encodable(name), [one for one in dir(type(self)) if not one.startswith("_")])
+            hint = f"did you mean '.{near}'?" if near else "help(forebay.Pipeline) lists them"
+            raise AttributeError(f"a Pipeline has no operator '{name}'; {hint}", name=name, obj=self)
 
     def __copy__(self) -> Pipeline:
         return self  # immutable
@@ -103,7 +105,12 @@ class Pipeline(Operators):
     def __repr__(self) -> str:
         return self._description.to_text()
 
-    def __reduce__(self):
+    def _repr_html_(self) -> str:
+        from ._html import pipeline_html
+
+        return pipeline_html(self)
+
+    def __reduce__(self) -> tuple[Callable[[str], Pipeline], tuple[str]]:
         return Pipeline.from_json, (self.to_json(),)
 
     # Construction
@@ -111,7 +118,7 @@ class Pipeline(Operators):
     def _then(self, name: str, /, **args: Any) -> Pipeline:
         return Pipeline(self._description.append(name, plain_args(name, args)), self._functions)
 
-    def _with_function(self, name: str, fn: Callable, function: Any, **args: Any) -> Pipeline:
+    def _with_function(self, name: str, fn: Callable[..., Any], function: Any, **args: Any) -> Pipeline:
         description = self._description.append(name, plain_args(name, args), f"<{function_name(fn)}>")
         return Pipeline(description, {**self._functions, len(description.steps()) - 1: function})
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import json
 import weakref
-from typing import Any, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -18,15 +18,20 @@ from .pipeline import Pipeline
 
 try:
     import tensorflow as tf
-except ImportError as error:
-    raise ImportError("forebay.tf needs TensorFlow: pip install tensorflow") from error
+except ImportError as _error:
+    raise ImportError("forebay.tf needs TensorFlow: pip install tensorflow") from _error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._typing import LoaderOptions
 
 __all__ = ["dataset"]
 
 Maker = Callable[[Any], Any]
 
 
-def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = None, state: str | None = None, **options: Any) -> tf.data.Dataset:
+def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = None, state: str | None = None, **options: Unpack[LoaderOptions]) -> tf.data.Dataset:
     """Returns the pipeline's batches as a data set of dicts. An element is a batch; one pass over
     the data set is one epoch.
 

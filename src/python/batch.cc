@@ -69,6 +69,13 @@ std::string describe(const BatchField& field) {
   return {};
 }
 
+size_t bytes_of(const BatchField& field) {
+  size_t bytes = field.values.nbytes();
+  if (field.kind != BatchField::Kind::kDense) bytes += field.offsets.nbytes();
+  if (field.string_list()) bytes += field.string_offsets.nbytes();
+  return bytes;
+}
+
 }  // namespace
 
 PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
@@ -115,6 +122,14 @@ nb::object PyBatch::field(const std::string& name) {
   raise_no_field(batch_, name);
 }
 
+nb::list PyBatch::descriptions() const {
+  nb::list list;
+  for (const BatchField& field : batch_.fields) {
+    list.append(nb::make_tuple(to_text(field.name), describe(field), bytes_of(field)));
+  }
+  return list;
+}
+
 nb::object PyBatch::ids() {
   if (!ids_.is_valid()) ids_ = int64_array(batch_.ids);
   return ids_;
@@ -147,13 +162,13 @@ std::string PyBatch::to_string() const {
 
 void bind_batch(nb::module_& module) {
   nb::class_<PyBatch>(
-      module, "Batch",
+      module, "Batch", nb::is_generic(), nb::sig("class Batch(typing.Generic[Array])"),
       "What one step of training gets on one rank: named fields of equal length.\n\n"
       "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
       "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, for lists of\n"
       "them a list of lists, built when first looked at. len(batch) is the number of rows; iterating gives the names "
       "of the fields.")
-      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> typing.Any"))
+      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> Array"))
       .def(
           "__contains__",
           [](const PyBatch& self, nb::handle name) {
@@ -165,10 +180,9 @@ void bind_batch(nb::module_& module) {
           "__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
-      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"),
+      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, Array]]"),
            "(name, value) of each field.")
-      .def("buffers", &PyBatch::buffers, nb::arg("name"),
-           nb::sig("def buffers(self, name: str) -> tuple[typing.Any, ...]"),
+      .def("buffers", &PyBatch::buffers, nb::arg("name"), nb::sig("def buffers(self, name: str) -> tuple[Array, ...]"),
            "The arrays that a field lies in, sharing the batch's memory: (values,); for ragged fields, bytes and\n"
            "text (values, offsets), where values of bytes and text are uint8; for lists of bytes and of text\n"
            "(values, offsets, string_offsets): row i has the strings offsets[i] to offsets[i + 1], and string s\n"
@@ -184,6 +198,11 @@ void bind_batch(nb::module_& module) {
           "epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
       .def_prop_ro(
           "step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
+      .def("_descriptions", &PyBatch::descriptions, nb::sig("def _descriptions(self) -> list[tuple[str, str, int]]"),
+           "(name, type, bytes) of each field, as the notebook shows them.")
+      .def(
+          "_repr_html_", [](nb::handle self) { return nb::module_::import_("forebay._html").attr("batch_html")(self); },
+          nb::sig("def _repr_html_(self) -> str"), "What a notebook shows.")
       .def(
           "__repr__", [](const PyBatch& self) { return to_text(self.to_string()); },
           nb::sig("def __repr__(self) -> str"));

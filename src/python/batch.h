@@ -34,6 +34,8 @@ class PyBatch {
   /// Places in the order of the epoch: int64, one per row. Cached.
   nb::object positions();
   nb::list names() const;
+  /// (name, type, bytes) of each field.
+  nb::list descriptions() const;
   nb::list items();
   std::string to_string() const;
 

@@ -138,7 +138,7 @@ void bind_loader(nb::module_& module) {
            arg("program") = std::vector<std::string>(), arg("restart") = false, arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
-      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),
+      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch[typing.Any] | None"),
            "A batch, or None at the end of an epoch.")
       .def("take_call", &PyLoader::take_call, arg("timeout_s"),
            nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
@@ -203,6 +203,8 @@ void bind_loader(nb::module_& module) {
       .def("begin_trace", &PyLoader::begin_trace, arg("path"), arg("most_bytes"))
       .def("end_trace", &PyLoader::end_trace)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
+      .def("limit", &PyLoader::limit, nb::sig("def limit(self) -> tuple[str, float]"),
+           "(limit, share of the time that the consumer waited for it) since the last call.")
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
       .def("warnings", &PyLoader::warnings, nb::sig("def warnings(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)

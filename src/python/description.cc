@@ -163,11 +163,14 @@ void bind_description(nb::module_& module) {
   nb::class_<PyDescription>(module, "Description",
                             "A source and the operators after it. Immutable; touches no storage.")
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
+                  nb::sig("def source(name: str, args: dict[str, typing.Any], label: str = '') -> Description"),
                   "A description of nothing but a source.")
       .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"),
+                  nb::sig("def arrays(names: collections.abc.Sequence[str], values: list[typing.Any]) -> Description"),
                   "The source `arrays`: C-contiguous arrays, or paths of .npy files; texts as a tuple of one array, of "
                   "their characters.")
       .def_static("arrow_streams", &arrow_streams, nb::arg("capsules"), nb::arg("args"),
+                  nb::sig("def arrow_streams(capsules: list[typing.Any], args: dict[str, typing.Any]) -> Description"),
                   "The source `arrow` over capsules called arrow_array_stream, which are read here.")
       .def(
           "append",
@@ -175,7 +178,9 @@ void bind_description(nb::module_& module) {
             return PyDescription{self.value.append(spec(std::move(name), std::move(args), std::move(label))),
                                  self.keep};
           },
-          nb::arg("name"), nb::arg("args"), nb::arg("label") = "", "This description with one more step.")
+          nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
+          nb::sig("def append(self, name: str, args: dict[str, typing.Any], label: str = '') -> Description"),
+          "This description with one more step.")
       .def("steps", &steps, nb::sig("def steps(self) -> list[str]"), "Names of the steps; the source is the first.")
       .def(
           "to_text", [](const PyDescription& self) { return to_text(self.value.to_string()); },

@@ -23,6 +23,8 @@
 #include "python/stats.h"
 #include "python/text.h"
 #include "python/wait.h"
+#include "study/limits.h"
+#include "study/observation.h"
 #include "study/report/pages.h"
 
 namespace forebay::python {
@@ -67,6 +69,7 @@ constexpr int64_t kLockTakenNs = 10'000;  // a lock that is free takes less
 PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
                    nb::object convert)
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
+  given_.resources = options.resources;
   // The arguments are Python objects, so the lock is held here and released inside.
   engine_->loader = open_or_raise(description, std::move(options), std::move(share));
   engine_->own = dynamic_cast<Loader*>(engine_->loader.get());
@@ -257,6 +260,19 @@ nb::dict PyLoader::stats() {
     stats = target.stats();
   }
   return to_dict(stats);
+}
+
+nb::tuple PyLoader::limit() {
+  const BatchLoader& target = loader();
+  Observation since;
+  {
+    nb::gil_scoped_release unlocked;
+    since.after = target.stats();
+  }
+  if (at_last_limit_) since.before = std::move(*at_last_limit_);
+  at_last_limit_ = std::make_unique<Ledger>(since.after);
+  const Limiter limiter = limiter_of(since, given_);
+  return nb::make_tuple(std::string(name_of(limiter.limit)), limiter.share);
 }
 
 nb::list PyLoader::errors() {

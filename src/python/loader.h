@@ -13,6 +13,10 @@
 #include "forebay/shared_loader.h"
 #include "python/description.h"
 
+namespace forebay {
+struct Ledger;
+}
+
 namespace forebay::python {
 
 namespace nb = nanobind;
@@ -46,6 +50,9 @@ class PyLoader {
   PyDescription opened() const;
   void journal(nb::str path);
   nb::dict stats();
+  /// Returns (name of the limit, share of the time that the consumer waited for it), since the last
+  /// call or the opening.
+  nb::tuple limit();
   std::string report();
   /// Writes the report with all figures as an HTML page and replaces an existing file.
   void write_report(nb::str path);
@@ -78,6 +85,8 @@ class PyLoader {
   nb::object convert_;
   std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   pid_t process_;
+  LoaderOptions given_;  // only the numbers of which one may be the limit
+  std::unique_ptr<Ledger> at_last_limit_;
   Status raised_;  // keeps the payload of the last user exception until Python has looked it up
 };
 

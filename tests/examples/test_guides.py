@@ -16,6 +16,7 @@ PAGES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("[a
 NEEDS = {"pretraining_text": ["tokenizers"], "image_text_pairs": ["tokenizers", "PIL"], "click_tables": ["pyarrow"], "many_ranks": ["torch"]}
 MEASURED = {"find_bottleneck": ("limit:", "To change:")}  # beginnings of the lines that are the same on every machine
 NO_PROGRAMS = ("small_data",)
+ELSEWHERE = ("frameworks.md",)  # its programs are examples/frameworks: test_frameworks.py runs them
 SHOWN = re.compile(r'<!-- output of (\w+) -->\n```text\n(.*?)^```', re.MULTILINE | re.DOTALL)
 OUTPUTS = {found[1]: (page, found[2]) for page in PAGES for found in SHOWN.finditer(page.read_text())}
 FIGURE = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
@@ -53,15 +54,15 @@ def test_every_program_is_shown_with_its_output():
 
 
 def test_every_guide_has_a_program():
-    assert [page.name for page in PAGES if page not in {shown for shown, _ in OUTPUTS.values()}] == []
+    assert [page.name for page in PAGES if page not in {shown for shown, _ in OUTPUTS.values()}] == list(ELSEWHERE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_pages_hold_no_code_of_their_own(page):
-    """Python on these pages is included from examples/guides, so that it is there once, and runs."""
+    """Python on these pages is included from examples, so that it is there once, and runs."""
     for language, text in re.findall(r"^```(\w+)[^\n]*\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
         assert language in ("python", "sh", "text")
-        assert language != "python" or re.fullmatch(r'--8<-- "examples/guides/\w+\.py(:\w+)?"\n', text), text
+        assert language != "python" or re.fullmatch(r'--8<-- "examples/(guides|frameworks)/\w+\.py(:\w+)?"\n', text), text
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

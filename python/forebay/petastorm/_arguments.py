@@ -28,7 +28,7 @@ class TransformSpec:
     """
 
     func: Callable[[Any], Any] | None = None
-    edit_fields: Sequence[tuple] | None = None
+    edit_fields: Sequence[tuple[Any, ...]] | None = None
     removed_fields: Sequence[str] | None = None
     selected_fields: Sequence[str] | None = None
 

@@ -47,9 +47,9 @@ class Reader:
     ngram = None
 
     def __init__(self, source: Pipeline, schema_fields: Any, settings: Settings) -> None:
-        self.num_epochs = settings.num_epochs
-        self.last_row_consumed = False
-        self.stopped = False
+        self.num_epochs: int | None = settings.num_epochs
+        self.last_row_consumed: bool = False
+        self.stopped: bool = False
         self._settings = settings
         # Reads the files' indexes for the columns and the beginnings of row groups. The loader
         # below reuses what was opened.
@@ -57,7 +57,7 @@ class Reader:
             found, self._begins = look._core.source_fields(), np.array(look._core.row_groups(), dtype=np.int64)
             opened = Pipeline(look._core.opened())
         self._fields, self._columns = _chosen(found, schema_fields, settings.transform_spec)
-        self.schema = _transformed(self._fields, settings.transform_spec)
+        self.schema: Any = _transformed(self._fields, settings.transform_spec)
         if settings.predicate is not None:
             _check_predicate(settings.predicate)
         columns = self._columns.values()

@@ -8,8 +8,8 @@ To migrate, change one import:
 
 try:
     import torch as _torch  # noqa: F401
-except ImportError as error:
-    raise ImportError("forebay.torch needs PyTorch: pip install torch") from error
+except ImportError as _error:
+    raise ImportError("forebay.torch needs PyTorch: pip install torch") from _error
 
 from ._loader import DataLoader
 

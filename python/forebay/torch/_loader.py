@@ -73,7 +73,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
     `thread_safe=True` excludes.
     """
 
-    def __new__(cls, dataset: Any = None, *args: Any, **kwargs: Any) -> DataLoader:
+    def __new__(cls, dataset: Any = None, *args: Any, **kwargs: Any) -> DataLoader[Any]:
         return object.__new__(_PipelineLoader if cls is DataLoader and isinstance(dataset, Pipeline) else cls)
 
     def __init__(
@@ -81,10 +81,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Iterable | None = None,
-        batch_sampler: Iterable[list] | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list], Any] | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, NoReturn
 
 import torch
 import torch.utils.data
@@ -101,8 +101,8 @@ class OverPipeline:
         """Stops everything, in bounded time."""
         self._loader.close()
 
-    def __reduce__(self):
-        return self._loader.__reduce__()
+    def __reduce__(self) -> NoReturn:
+        self._loader.__reduce__()
 
 
 class _EngineOrder(DistributedSampler):
