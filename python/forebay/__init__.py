@@ -56,6 +56,7 @@ from .sources import (
     webdataset,
 )
 from .streams import stream
+from ._versions import versions
 
 if _TYPE_CHECKING:
     from .diagnosis import Diagnosis, Remedy, diagnose
@@ -110,6 +111,7 @@ __all__ = [
     "simulate",
     "stream",
     "text",
+    "versions",
     "webdataset",
 ]
 
