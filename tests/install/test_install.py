@@ -105,7 +105,7 @@ def without_module(monkeypatch, folder, name, pipeline):
 
 def test_without_the_module_of_http_the_message_says_what_to_do(monkeypatch, tmp_path):
     told = without_module(monkeypatch, tmp_path, "http", 'fb.manifest("http://127.0.0.1:1/list.csv").batch(1)')
-    assert "libforebay_http.so, which needs libcurl and OpenSSL: install these, or Forebay again" in told
+    assert "libforebay_http.so, which needs libcurl and OpenSSL: install libcurl4-openssl-dev, libssl-dev and libboost-dev" in told
 
 
 def test_only_public_headers_are_installed(installed):
