@@ -42,11 +42,17 @@ if(FOREBAY_INSTALL_CPP)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/forebay.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT cpp)
   install(DIRECTORY include/forebay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp FILES_MATCHING PATTERN "*.h")
 
+  set(FOREBAY_LINKED_PARTS "")
+  foreach(part HTTP XML)
+    if(FOREBAY_${part}_FOUND)
+      string(APPEND FOREBAY_LINKED_PARTS " ${part}")
+    endif()
+  endforeach()
   configure_package_config_file(cmake/forebayConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake"
                                 INSTALL_DESTINATION "${package_dir}")
   write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake"
                                    COMPATIBILITY SameMinorVersion)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake"
-                cmake/ForebayLinked.cmake
+                cmake/ForebayLinked.cmake cmake/ForebayPart.cmake
           DESTINATION "${package_dir}" COMPONENT cpp)
 endif()

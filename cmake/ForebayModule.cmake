@@ -15,6 +15,9 @@ target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wnon-vi
 if(FOREBAY_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a fixture in an unnamed namespace, seen through an #include
   target_compile_options(forebay_options INTERFACE -Wno-subobject-linkage)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # std::stable_sort of libstdc++ 12 uses std::get_temporary_buffer
+  target_compile_options(forebay_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
@@ -39,6 +42,7 @@ function(forebay_module name)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   if(behind_sources)  # which forebay_behind() has set
     list(REMOVE_ITEM sources ${behind_sources})
+    list(APPEND sources ${behind_stand_ins})
   endif()
 
   if(NOT sources)  # interfaces only
@@ -100,6 +104,7 @@ endfunction()
 #
 # Before forebay_module(NAME). These sources of the module use libraries that most programs never need, ${FOREBAY_LIBRARY_LIBRARIES}. The static archive has them as
 # it has all others. libforebay.so has STAND_IN in their place, which loads libforebay_LIBRARY.so at the first use; that shared object has them, and ENTRY, its C function.
+# Where the libraries are missing, the archive has STAND_IN as well: it says what is missing, or loads the module of another build.
 function(forebay_behind name library)
   cmake_parse_arguments(ARG "" "ENTRY;STAND_IN" "SOURCES" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
@@ -107,12 +112,16 @@ function(forebay_behind name library)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   set(target forebay_${name}_${library})
   string(TOUPPER ${library} word)
+  set(behind_sources ${behind_sources} ${sources} PARENT_SCOPE)
+  if(NOT FOREBAY_${word}_FOUND)
+    set(behind_stand_ins ${behind_stand_ins} "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_STAND_IN}" PARENT_SCOPE)
+    return()
+  endif()
   add_library(${target} STATIC ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
   target_link_libraries(${target} PUBLIC forebay_${name} PRIVATE ${FOREBAY_${word}_LIBRARIES} $<BUILD_INTERFACE:forebay_options>)
   set_property(GLOBAL APPEND PROPERTY FOREBAY_BEHIND_${word} ${target})
   set_property(GLOBAL APPEND PROPERTY FOREBAY_ENTRIES_${word} "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_ENTRY}")
   set_property(GLOBAL APPEND PROPERTY FOREBAY_STAND_INS "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_STAND_IN}")
-  set(behind_sources ${behind_sources} ${sources} PARENT_SCOPE)
   set(behind_targets ${behind_targets} ${target} PARENT_SCOPE)
 endfunction()

@@ -35,7 +35,7 @@ PUBLIC_HEADERS = {
     "stats/step.h": "telemetry", "stats/store.h": "telemetry", "stats/stream.h": "telemetry", "stats/time.h": "telemetry",
     "stats/tuning.h": "telemetry", "engine.h": "engine",
     "argument_types.h": "pipeline", "operator_options.h": "pipeline", "pipeline.h": "pipeline", "problem.h": "pipeline", "batch.h": "pipeline",
-    "loader.h": "loader", "forebay.h": "loader", "shared_loader.h": "serve", "diagnosis.h": "study", "profile.h": "study", "simulation.h": "study", "materialize.h": "materialize",
+    "loader.h": "loader", "versions.h": "loader", "forebay.h": "loader", "shared_loader.h": "serve", "diagnosis.h": "study", "profile.h": "study", "simulation.h": "study", "materialize.h": "materialize",
 }
 
 # What takes long to compile or changes often, and the headers that may include it. Others declare what they mention.

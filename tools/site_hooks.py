@@ -73,7 +73,7 @@ def batch_section():
 # ---- C++, from the headers
 
 PUBLIC = ("pipeline", "loader", "batch", "tensor", "buffer", "dtype", "status", "result", "problem", "argument_types", "operator_options", "string_list",
-          "data_warning", "engine", "shared_loader", "profile", "diagnosis", "materialize", "simulation", "ledger")
+          "data_warning", "engine", "shared_loader", "profile", "diagnosis", "materialize", "simulation", "ledger", "versions")
 
 
 def header_page(path):

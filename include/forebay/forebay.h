@@ -15,5 +15,6 @@
 #include "forebay/result.h"
 #include "forebay/status.h"
 #include "forebay/string_list.h"
+#include "forebay/versions.h"
 
 #endif

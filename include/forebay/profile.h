@@ -49,8 +49,8 @@ struct SampleCost {
 /// One way to run the pipeline: the steps up to a cut run once and their results are stored; the
 /// later steps run in each epoch.
 struct Strategy {
-  std::string name;              ///< "cache behind resize, on disk, zstd", "files behind resize"
-  std::optional<size_t> behind;  ///< last step that runs once; empty: all steps run each epoch
+  std::string name;                   ///< "cache behind resize, on disk, zstd", "files behind resize"
+  std::optional<size_t> behind = {};  ///< last step that runs once; empty: all steps run each epoch
   StrategyTier tier = StrategyTier::kNothing;
   std::string compression = {};  ///< "", "lz4" or "zstd"
   Estimate bytes = {};           ///< size of the results for all samples

@@ -56,6 +56,7 @@ from .sources import (
     webdataset,
 )
 from .streams import stream
+from ._versions import versions
 
 if TYPE_CHECKING:
     from . import dali as dali
@@ -114,6 +115,7 @@ __all__ = [
     "simulate",
     "stream",
     "text",
+    "versions",
     "webdataset",
 ]
 

@@ -1,5 +1,10 @@
 // Code that is the same for each instruction set. The including file defines FOREBAY_HASH_KERNELS,
 // the name of the function, and XXH_VECTOR.
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns about the deliberately undefined registers inside its own intrinsics.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -18,6 +18,7 @@
 #include "capi/texts.h"
 #include "forebay/ledger.h"
 #include "forebay/loader.h"
+#include "loader/versions/build.h"
 
 namespace forebay::capi {
 
@@ -209,7 +210,7 @@ using namespace forebay;  // NOLINT: what follows belongs to C
 
 int32_t fb_abi_version(void) { return FB_ABI_VERSION; }
 
-const char* fb_version(void) { return FOREBAY_VERSION; }
+const char* fb_version(void) { return forebay::build().version; }
 
 fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader) {
   return capi::guarded([&] { return capi::open_loader(pipeline_json, options_json, {}, loader); });

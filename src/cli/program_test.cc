@@ -67,6 +67,23 @@ TEST(Program, AnOptionThatIsNoneIsCalledAnOption) {
       << forebay({"--versio"}).err;
 }
 
+TEST(Program, TheVerboseVersionListsWhatTheJsonListsToo) {
+  const std::string text = forebay({"--version", "--verbose"}).out;
+  EXPECT_TRUE(text.starts_with(forebay({"--version"}).out)) << text;
+  const auto json = forebay({"--version", "--json"}).json();
+  EXPECT_NE(text.find(json["compiler"].get<std::string>()), std::string::npos) << text;
+  for (const auto& part : {json["libraries"], json["modules"]}) {
+    EXPECT_FALSE(part.empty());
+    for (const auto& [name, value] : part.items()) EXPECT_NE(text.find("\n  " + name + " "), std::string::npos) << name;
+  }
+}
+
+TEST(Program, AnUnknownOptionAfterVersionIsMisuse) {
+  const Ended ended = forebay({"--version", "--verbos"});
+  EXPECT_EQ(ended.code, kMisuse);
+  EXPECT_NE(ended.err.find("did you mean '--verbose'?"), std::string::npos) << ended.err;
+}
+
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);

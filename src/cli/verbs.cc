@@ -32,7 +32,7 @@ std::string program_help() {
   text +=
       "\nOptions:\n"
       "  --help    print this text; after a verb, its options\n"
-      "  --version print the version\n"
+      "  --version print the version; with --verbose also compiler, libraries and modules\n"
       "\nEvery verb takes --json. Exit codes: 0 done, 1 failed, 2 misuse, 130 interrupted.\n";
   return text;
 }
@@ -58,10 +58,7 @@ int dispatch(const Arguments& arguments, const Console& console) {
     fmt::print(console.out, "{}", program_help());
     return kDone;
   }
-  if (first == "--version") {
-    fmt::print(console.out, "forebay {}\n", FOREBAY_VERSION);
-    return kDone;
-  }
+  if (first == "--version") return version_option({arguments.begin() + 1, arguments.end()}, console);
   for (const Verb& verb : kVerbs) {
     if (verb.name == first) return verb.run({arguments.begin() + 1, arguments.end()}, console);
   }

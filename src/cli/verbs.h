@@ -32,6 +32,9 @@ std::span<const Verb> verbs();
 /// Runs the verb that the first argument names and returns the exit code of the program.
 int run_program(const Arguments& arguments, const Console& console);
 
+/// `forebay --version`, with the arguments after it.
+int version_option(const Arguments& arguments, const Console& console);
+
 int bench_verb(const Arguments& arguments, const Console& console);
 int cache_verb(const Arguments& arguments, const Console& console);
 int demo_verb(const Arguments& arguments, const Console& console);

@@ -93,11 +93,11 @@ uint8_t of_565(uint32_t pixel, int channel) {
 uint8_t of_swapped(uint32_t pixel, int channel) { return static_cast<uint8_t>(pixel >> (8 * channel)); }
 
 TEST(bmp, every_kind_decodes_to_its_pixels) {
-  struct Case {
+  struct KindCase {
     BmpKind kind;
     Color color;
   };
-  std::vector<Case> cases;
+  std::vector<KindCase> cases;
   for (const uint32_t header_size : {40u, 56u, 108u, 124u}) {
     for (const bool top_down : {false, true}) {
       for (const int bits : {1, 4, 8})

@@ -15,9 +15,9 @@ void KeyedStage::store(const Identity& entry, const Record& record, const Extras
   for (size_t i = 0; i < schema.size(); ++i) {
     if (in_entry[i]) add(schema[i], record[i]);
   }
-  for (const auto& [name, value] : extras) {
+  for (const auto& [extra, value] : extras) {
     Field field;
-    field.name = name;
+    field.name = extra;
     field.kind = FieldKind::kAny;
     add(std::move(field), value);
   }

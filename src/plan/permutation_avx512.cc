@@ -1,8 +1,11 @@
 #include "plan/permutation_avx512.h"
 
 #if defined(__x86_64__)
-// GCC 12 warns about the undefined registers inside its own intrinsics.
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns about the deliberately undefined registers inside its own intrinsics.
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 #endif
 

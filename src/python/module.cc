@@ -8,6 +8,8 @@
 #include "forebay/engine.h"
 #include "forebay/ledger.h"
 #include "loader/describe/catalog_json.h"
+#include "loader/versions/build.h"
+#include "loader/versions/versions_json.h"
 #include "pipeline/catalog.h"
 #include "python/batch.h"
 #include "python/description.h"
@@ -24,7 +26,7 @@
 NB_MODULE(_core, module) {
   using namespace forebay::python;
   module.doc() = "The native half of the package forebay. Not for direct use.";
-  module.attr("__version__") = FOREBAY_VERSION;
+  module.attr("__version__") = forebay::build().version;
   module.def(
       "parse_bytes", [](const std::string& text) { return forebay::parse_byte_size(text); }, nanobind::arg("text"),
       "Number of bytes of \"2GiB\", \"512MB\" or \"4096\"; None if the text is not a size. Shared by the command line "
@@ -44,6 +46,9 @@ NB_MODULE(_core, module) {
       "ledger_schema", [] { return forebay::ledger_schema(); },
       "The figures that stats() can have, with kinds, units and help, as JSON. Metrics and documents are made from "
       "it.");
+  module.def(
+      "versions", [] { return forebay::versions_json().dump(); }, nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "The versions of Forebay, its libraries and its modules, as JSON.");
   module.def(
       "engine",
       [](std::optional<int> threads, std::optional<uint64_t> memory) { check(forebay::engine({threads, memory})); },

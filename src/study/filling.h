@@ -12,8 +12,8 @@ namespace forebay {
 
 /// Measurements of a pass that fills a cache.
 struct Filling {
-  std::vector<Group> seconds;             ///< seconds of samples, one group per batch
-  std::vector<Group> bytes;               ///< bytes of entries, one group per arrival
+  std::vector<Group> seconds = {};        ///< seconds of samples, one group per batch
+  std::vector<Group> bytes = {};          ///< bytes of entries, one group per arrival
   uint64_t entries = 0, entry_bytes = 0;  ///< in the cache at the end
   uint64_t declined = 0;                  ///< entries that did not fit the budget
 };

@@ -1,4 +1,5 @@
 """What `cmake --install` leaves is enough for a stranger's project, and a wheel holds what it should and no more."""
+import json
 import os
 import re
 import shutil
@@ -6,6 +7,8 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 from project import ROOT, run, write_photos
 
@@ -96,16 +99,44 @@ except fb.Unsupported as error:
 """
 
 
-def without_module(monkeypatch, folder, name, pipeline):
-    """What opening the pipeline says where the package has no libforebay_NAME.so."""
+def copy_without(monkeypatch, folder, name):
+    """Lets programs find a copy of the package that has no libforebay_NAME.so."""
     shutil.copytree(package_folder(), folder / "forebay", ignore=shutil.ignore_patterns(f"libforebay_{name}.so"))
     monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def without_module(monkeypatch, folder, name, pipeline):
+    """What opening the pipeline says where the package has no libforebay_NAME.so."""
+    copy_without(monkeypatch, folder, name)
     return run(sys.executable, "-c", WITHOUT % pipeline)
 
 
 def test_without_the_module_of_http_the_message_says_what_to_do(monkeypatch, tmp_path):
     told = without_module(monkeypatch, tmp_path, "http", 'fb.manifest("http://127.0.0.1:1/list.csv").batch(1)')
-    assert "libforebay_http.so, which needs libcurl and OpenSSL: install these, or Forebay again" in told
+    assert "libforebay_http.so, which needs libcurl and OpenSSL: install libcurl4-openssl-dev, libssl-dev and libboost-dev" in told
+
+
+@pytest.mark.parametrize("name", ["redis", "nats", "kafka"])
+def test_without_the_module_of_a_broker_the_message_says_what_to_do(monkeypatch, tmp_path, name):
+    told = without_module(monkeypatch, tmp_path, name, f'fb.stream("{name}://127.0.0.1:1/news").batch(1), steps_per_epoch=1')
+    assert f"{name}:// needs the module libforebay_{name}.so" in told
+
+
+def test_without_the_module_of_sound_the_message_says_what_to_do(monkeypatch, tmp_path):
+    (tmp_path / "one.wav").write_bytes(b"")
+    told = without_module(monkeypatch, tmp_path, "sound", f'fb.files(["{tmp_path}/one.wav"]).decode_audio().batch(1)')
+    assert "sound needs the module libforebay_sound.so" in told
+
+
+@pytest.mark.parametrize("name, packages", [
+    ("http", ["libcurl4-openssl-dev", "libssl-dev", "libboost-dev"]), ("xml", ["libxml2-dev"]), ("redis", ["libhiredis-dev"]), ("nats", ["libnats-dev"]),
+    ("kafka", ["librdkafka-dev"]), ("sound", ["libsndfile1-dev", "libflac-dev", "libmpg123-dev", "libsoxr-dev"]), ("arrow", ["'forebay[tables]'"])])
+def test_versions_tell_a_module_that_is_missing_with_what_to_install(monkeypatch, tmp_path, name, packages):
+    copy_without(monkeypatch, tmp_path, name)
+    modules = json.loads(run(sys.executable, "-c", "import forebay, json; print(json.dumps(forebay.versions()['modules']))"))
+    assert not modules[name]["loads"]
+    assert [package for package in packages if package not in modules[name]["detail"]] == []
+    assert [other for other in LOADED if other != name and not modules[other]["loads"]] == []
 
 
 def test_only_public_headers_are_installed(installed):

@@ -114,6 +114,7 @@ Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_tok
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) OpenKafkaLog forebay_kafka_log_v1;
+extern "C" __attribute__((visibility("default"))) BrokerClient forebay_kafka_client_v1;
 
 void forebay_kafka_log_v1(KafkaAddress address, std::stop_token stop, std::chrono::milliseconds tell_after,
                           void (*tell)(const std::string& line), Result<MadeBrokerLog>& opened) {
@@ -124,6 +125,11 @@ void forebay_kafka_log_v1(KafkaAddress address, std::stop_token stop, std::chron
   } else {
     opened = std::move(status).with_key(address.name);
   }
+}
+
+const char* forebay_kafka_client_v1() {
+  static const std::string client = fmt::format("librdkafka {}", rd_kafka_version_str());
+  return client.c_str();
 }
 
 }  // namespace forebay

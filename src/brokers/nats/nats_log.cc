@@ -52,9 +52,15 @@ class NatsLog final : public BrokerLog {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) MakeNatsLog forebay_nats_log_v1;
+extern "C" __attribute__((visibility("default"))) BrokerClient forebay_nats_client_v1;
 
 void forebay_nats_log_v1(NatsAddress address, MadeBrokerLog& made) {
   made = std::make_shared<const NatsLog>(std::move(address));
+}
+
+const char* forebay_nats_client_v1() {
+  static const std::string client = fmt::format("cnats {}", nats_GetVersion());
+  return client.c_str();
 }
 
 }  // namespace forebay

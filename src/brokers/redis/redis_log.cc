@@ -1,6 +1,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <hiredis/hiredis.h>
 
 #include "brokers/redis/redis_reader.h"
 #include "stream/backoff.h"
@@ -71,9 +72,15 @@ class RedisLog final : public BrokerLog {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) MakeRedisLog forebay_redis_log_v1;
+extern "C" __attribute__((visibility("default"))) BrokerClient forebay_redis_client_v1;
 
 void forebay_redis_log_v1(RedisAddress address, MadeBrokerLog& made) {
   made = std::make_shared<const RedisLog>(std::move(address));
+}
+
+const char* forebay_redis_client_v1() {
+  static const std::string client = fmt::format("hiredis {}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+  return client.c_str();
 }
 
 }  // namespace forebay

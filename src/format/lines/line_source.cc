@@ -1,5 +1,6 @@
 #include "format/lines/line_source.h"
 
+#include <cstdint>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -52,22 +53,23 @@ int64_t for_each_value(const LineSlice& slice, std::span<const uint8_t> bytes, c
   RowLine value;
   value.line = slice.first_row;
   JsonValues values;
-  std::optional<size_t> begin;
+  constexpr size_t kOutside = SIZE_MAX;  // GCC 12 warns about an optional
+  size_t begin = kOutside;
   const auto end_at = [&](size_t end) {
-    value.bytes = bytes.subspan(*begin, end - *begin);
+    value.bytes = bytes.subspan(begin, end - begin);
     ++value.line;
     visit(value);
     ++value.row;
-    begin.reset();
+    begin = kOutside;
   };
   for (size_t at = 0; at < bytes.size(); ++at) {
     const JsonValues::Events events = values.take(bytes[at]);
     if (events.before == JsonValues::Event::kEnd) end_at(at);
     if (events.here == JsonValues::Event::kBegin) begin = at;
-    if (events.here == JsonValues::Event::kEnd && begin) end_at(at + 1);
+    if (events.here == JsonValues::Event::kEnd && begin != kOutside) end_at(at + 1);
   }
   value.whole = !slice.cut;
-  if (begin && (values.finish() == JsonValues::Event::kEnd || slice.cut)) end_at(bytes.size());
+  if (begin != kOutside && (values.finish() == JsonValues::Event::kEnd || slice.cut)) end_at(bytes.size());
   return value.row;
 }
 

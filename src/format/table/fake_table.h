@@ -211,8 +211,7 @@ class FakeTableFile final : public TableFile {
 };
 
 inline std::string FakeTable::to_bytes() const {
-  using Json = nlohmann::json;
-  Json index;
+  nlohmann::json index;
   for (const Column& c : columns) {
     index["columns"].push_back({{"name", c.name},
                                 {"dtype", static_cast<int>(c.dtype)},
@@ -220,10 +219,10 @@ inline std::string FakeTable::to_bytes() const {
                                 {"nullable", c.nullable},
                                 {"ticks", c.ticks_per_day}});
   }
-  index["groups"] = Json::array();
+  index["groups"] = nlohmann::json::array();
   std::string file;
   for (const auto& group : groups) {
-    Json chunks = Json::array();
+    nlohmann::json chunks = nlohmann::json::array();
     for (size_t c = 0; c < columns.size(); ++c) chunks.push_back(append_chunk(group, c, file));
     index["groups"].push_back({{"rows", group.size()}, {"chunks", chunks}});
   }

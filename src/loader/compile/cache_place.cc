@@ -7,6 +7,7 @@
 #include "codec/versions.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "loader/versions/build.h"
 #include "pipeline/catalog.h"
 #include "store/http/http_url.h"
 
@@ -74,7 +75,7 @@ std::string identity_text(const Json& value) {
 Hash128 prefix_identity(const Description& description, size_t step) {
   const std::vector<OpSpec>& steps = description.steps();
   Hasher hasher;
-  hasher.update(fmt::format("forebay {} results {} {}\n", FOREBAY_VERSION, kResults, codec_versions()));
+  hasher.update(fmt::format("forebay {} results {} {}\n", build().version, kResults, codec_versions()));
   for (size_t i = 0; i < step && i < steps.size(); ++i) {
     const OpSpec& op = steps[i];
     // Orders, batches and the like do not change samples: pipelines that differ in these share

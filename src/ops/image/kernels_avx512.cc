@@ -1,6 +1,9 @@
 #if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 warns about the deliberately undefined registers inside its own intrinsics.
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include "ops/image/kernels_scalar.h"

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "serve/memory/shared_blocks.h"
@@ -137,9 +139,9 @@ TEST(MappedSlabs, a_tensor_keeps_what_it_was_given_until_its_last_copy_goes) {
   const OneSlab slab;
   auto held = std::make_shared<int>(7);
   const std::weak_ptr<int> watch = held;
-  std::optional<Tensor> tensor = *slab.mapped.tensor({5, 0, DType::kUint8, {1}}, held);
+  auto tensor = std::make_unique<Tensor>(*slab.mapped.tensor({5, 0, DType::kUint8, {1}}, held));
   held.reset();
-  std::optional<Tensor> copy = tensor;
+  auto copy = std::make_unique<Tensor>(*tensor);
   tensor.reset();
   EXPECT_FALSE(watch.expired());
   copy.reset();

@@ -32,10 +32,10 @@ Shared& shared_of_this_process() {
 }  // namespace
 
 std::shared_ptr<HttpTransport> shared_http_transport() {
-  Shared& shared = shared_of_this_process();
-  const Lock lock(shared.mutex);
-  auto transport = shared.transport.lock();
-  if (!transport) shared.transport = transport = curl_transport();
+  Shared& own = shared_of_this_process();
+  const Lock lock(own.mutex);
+  auto transport = own.transport.lock();
+  if (!transport) own.transport = transport = curl_transport();
   return transport;
 }
 

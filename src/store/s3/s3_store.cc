@@ -201,7 +201,7 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
 
 void S3Store::check_range(const ReadRequest& request, std::stop_token stop, const Answer& answer) {
   client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
-                [request, answer](Result<HttpResponse> response) {
+                [request, answer](const Result<HttpResponse>& response) {
                   if (!response.ok()) return answer(response.status());
                   const auto size = parse_count(response->header("content-length"));
                   if (!size) return answer(unavailable("the server does not say how large it is"));

@@ -2,6 +2,7 @@
 
 #include <libxml/parser.h>
 
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -95,6 +96,11 @@ Status parse_xml(std::string_view document, std::vector<XmlEvent>& events) {
   xmlParseChunk(parser.get(), document.data(), static_cast<int>(document.size()), 1);
   if (parser->wellFormed == 0) handler.refuse(first_line(parser->lastError.message));
   return std::move(handler.defect);
+}
+
+Result<std::string> xml_version() {
+  const auto number = std::strtoul(xmlParserVersion, nullptr, 10);  // 20914 is 2.9.14
+  return fmt::format("libxml2 {}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
 }  // namespace forebay

@@ -34,6 +34,10 @@ class BrokerLog {
   }
 };
 
+/// The module's client library and its version, such as "hiredis 1.1.0". Modules export it under the
+/// name forebay_BROKER_client_v1.
+using BrokerClient = const char*();
+
 // The functions that modules export, under the name forebay_BROKER_log_v1. The number changes
 // whenever one of these types, BrokerLog, LogReader or an address changes.
 using MadeBrokerLog = std::shared_ptr<const BrokerLog>;

@@ -1,5 +1,6 @@
 #include "stream/broker/broker_logs.h"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,11 +65,17 @@ class FormattedLog final : public RecordLog {
   const bool only_value_;
 };
 
-/// Loads the module libforebay_BROKER.so and returns its function: see broker_log.h.
-Result<void*> function_of_broker(std::string_view broker, std::string_view library, std::string_view package) {
+/// Loads the module libforebay_BROKER.so and returns its function forebay_BROKER_FUNCTION: see
+/// broker_log.h.
+Result<void*> function_of_broker(const std::string& broker, std::string_view function) {
+  static const std::map<std::string, std::pair<std::string, std::string>> libraries = {
+      {"redis", {"hiredis", "libhiredis-dev"}},
+      {"nats", {"the NATS C client", "libnats-dev"}},
+      {"kafka", {"librdkafka", "librdkafka-dev"}}};
+  const auto& [library, package] = libraries.at(broker);
   return function_of_module(
       {.file = fmt::format("libforebay_{}.so", broker),
-       .function = fmt::format("forebay_{}_log_v1", broker),
+       .function = fmt::format("forebay_{}_{}", broker, function),
        .needed = fmt::format("{0}:// needs the module libforebay_{0}.so, which needs {1}: install {2}, then build "
                              "Forebay again if the module is missing",
                              broker, library, package)});
@@ -82,14 +89,14 @@ OpenedRecords formatted(MadeBrokerLog log, RecordFormat format, bool entries = f
 }  // namespace
 
 OpenedRecords redis_log(RedisAddress address, RecordFormat format) {
-  FOREBAY_ASSIGN(void* const function, function_of_broker("redis", "hiredis", "libhiredis-dev"));
+  FOREBAY_ASSIGN(void* const function, function_of_broker("redis", "log_v1"));
   MadeBrokerLog log;
   reinterpret_cast<MakeRedisLog*>(function)(std::move(address), log);
   return formatted(std::move(log), std::move(format), true);
 }
 
 OpenedRecords nats_log(NatsAddress address, RecordFormat format) {
-  FOREBAY_ASSIGN(void* const function, function_of_broker("nats", "the NATS C client", "libnats-dev"));
+  FOREBAY_ASSIGN(void* const function, function_of_broker("nats", "log_v1"));
   MadeBrokerLog log;
   reinterpret_cast<MakeNatsLog*>(function)(std::move(address), log);
   return formatted(std::move(log), std::move(format));
@@ -97,11 +104,16 @@ OpenedRecords nats_log(NatsAddress address, RecordFormat format) {
 
 OpenedRecords open_kafka_log(KafkaAddress address, RecordFormat format, std::stop_token stop,
                              std::chrono::milliseconds tell_after) {
-  FOREBAY_ASSIGN(void* const function, function_of_broker("kafka", "librdkafka", "librdkafka-dev"));
+  FOREBAY_ASSIGN(void* const function, function_of_broker("kafka", "log_v1"));
   Result<MadeBrokerLog> log = MadeBrokerLog();
   reinterpret_cast<OpenKafkaLog*>(function)(std::move(address), std::move(stop), tell_after, log_warning, log);
   if (!log.ok()) return log.status();
   return formatted(*std::move(log), std::move(format));
+}
+
+Result<std::string> broker_client(const std::string& broker) {
+  FOREBAY_ASSIGN(void* const function, function_of_broker(broker, "client_v1"));
+  return std::string(reinterpret_cast<BrokerClient*>(function)());
 }
 
 }  // namespace forebay

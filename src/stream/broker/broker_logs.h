@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 #include "forebay/result.h"
 #include "stream/broker/kafka_address.h"
@@ -14,7 +15,7 @@
 namespace forebay {
 
 // Logs of brokers. The client library of each broker is in a module of its own (src/brokers), which
-// the first call loads. All three functions may be called from any thread. They return Unsupported,
+// the first call loads. All functions may be called from any thread. They return Unsupported,
 // with the module's name and what to install, if the module or its library is missing.
 
 /// Makes a log of Redis Streams, each of which is a partition. Offsets are ids of entries. With
@@ -33,5 +34,8 @@ Result<std::shared_ptr<const RecordLog>> nats_log(NatsAddress address, RecordFor
 Result<std::shared_ptr<const RecordLog>> open_kafka_log(
     KafkaAddress address, RecordFormat format, std::stop_token stop,
     std::chrono::milliseconds tell_after = std::chrono::seconds(30));
+
+/// The client library of a broker ("redis", "nats" or "kafka") and its version.
+Result<std::string> broker_client(const std::string& broker);
 
 }  // namespace forebay

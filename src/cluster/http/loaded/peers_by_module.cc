@@ -16,7 +16,8 @@ Result<const PeerLibrary*> peer_module() {
                                    .function = "forebay_peers_v1",
                                    .needed =
                                        "peers= needs the module libforebay_http.so, which needs libcurl and OpenSSL: "
-                                       "install these, or Forebay again if the module is missing"};
+                                       "install libcurl4-openssl-dev, libssl-dev and libboost-dev, then build Forebay "
+                                       "again if the module is missing"};
   return interface_of_module(loaded, module);
 }
 

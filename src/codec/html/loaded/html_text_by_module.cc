@@ -13,7 +13,7 @@ Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::
                                    .function = "forebay_html_v1",
                                    .needed =
                                        "the text of HTML needs the module libforebay_xml.so, which needs libxml2: "
-                                       "install libxml2, or Forebay again if the module is missing"};
+                                       "install libxml2-dev, then build Forebay again if the module is missing"};
   FOREBAY_ASSIGN(const HtmlLibrary* const library, interface_of_module(loaded, module));
   return library->append(page, memory, text);
 }

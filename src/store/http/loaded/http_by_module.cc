@@ -13,10 +13,11 @@ namespace {
 Result<const HttpLibrary*> http_module() {
   static std::atomic<const HttpLibrary*> loaded = nullptr;
   static const SharedModule module{.file = "libforebay_http.so",
-                                   .function = "forebay_http_v1",
+                                   .function = "forebay_http_v2",
                                    .needed =
                                        "http(s):// and s3:// need the module libforebay_http.so, which needs libcurl "
-                                       "and OpenSSL: install these, or Forebay again if the module is missing"};
+                                       "and OpenSSL: install libcurl4-openssl-dev, libssl-dev and libboost-dev, then "
+                                       "build Forebay again if the module is missing"};
   return interface_of_module(loaded, module);
 }
 
@@ -47,6 +48,11 @@ Sha256 sha256(std::span<const uint8_t> bytes) {
 std::optional<Md5> md5(std::span<const uint8_t> bytes) {
   const Result<const HttpLibrary*> library = http_module();
   return library.ok() ? (*library)->md5(bytes) : std::nullopt;
+}
+
+Result<std::string> http_versions() {
+  FOREBAY_ASSIGN(const HttpLibrary* const library, http_module());
+  return library->versions();
 }
 
 }  // namespace forebay

@@ -4,9 +4,10 @@
 
 namespace forebay {
 
-/// What libforebay_xml.so gives the stores: its function forebay_xml_v1 returns it.
+/// What libforebay_xml.so gives the stores: its function forebay_xml_v2 returns it.
 struct XmlLibrary {
   decltype(&parse_xml) parse;
+  decltype(&xml_version) version;
 };
 
 }  // namespace forebay

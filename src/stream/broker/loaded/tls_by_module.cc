@@ -13,7 +13,8 @@ Status check_tls_options(const TlsOptions& options) {
                                    .function = "forebay_tls_v1",
                                    .needed =
                                        "TLS needs the module libforebay_http.so, which needs libcurl and OpenSSL: "
-                                       "install these, or Forebay again if the module is missing"};
+                                       "install libcurl4-openssl-dev, libssl-dev and libboost-dev, then build Forebay "
+                                       "again if the module is missing"};
   FOREBAY_ASSIGN(const TlsLibrary* const library, interface_of_module(loaded, module));
   return library->check(options);
 }

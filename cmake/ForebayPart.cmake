@@ -1,0 +1,40 @@
+# forebay_find(MISSING PACKAGES [prefix module package]...)
+#
+# Makes the target PkgConfig::prefix of each module of pkg-config. Sets MISSING to the modules that are not found, and PACKAGES to the packages of
+# Debian that have them.
+macro(forebay_find missing_variable packages_variable)
+  set(${missing_variable} "")
+  set(${packages_variable} "")
+  set(forebay_rows ${ARGN})
+  while(forebay_rows)
+    list(POP_FRONT forebay_rows forebay_prefix forebay_module forebay_package)
+    pkg_check_modules(${forebay_prefix} QUIET IMPORTED_TARGET ${forebay_module})
+    if(NOT TARGET PkgConfig::${forebay_prefix})
+      list(APPEND ${missing_variable} ${forebay_module})
+      list(APPEND ${packages_variable} ${forebay_package})
+    endif()
+  endwhile()
+  list(REMOVE_DUPLICATES ${packages_variable})
+endmacro()
+
+# forebay_part(NAME "what it is" [prefix module package]...)
+#
+# A part of Forebay whose libraries may be missing: then it is left out, says so here, and at run time says what to do. Sets FOREBAY_NAME_FOUND,
+# and FOREBAY_NAME_LIBRARIES to its targets.
+macro(forebay_part name title)
+  forebay_find(forebay_missing forebay_packages ${ARGN})
+  set(FOREBAY_${name}_LIBRARIES "")
+  set(forebay_rows ${ARGN})
+  while(forebay_rows)
+    list(POP_FRONT forebay_rows forebay_prefix forebay_module forebay_package)
+    list(APPEND FOREBAY_${name}_LIBRARIES PkgConfig::${forebay_prefix})
+  endwhile()
+  if(forebay_missing)
+    set(FOREBAY_${name}_FOUND OFF)
+    list(JOIN forebay_missing ", " forebay_missing)
+    list(JOIN forebay_packages " " forebay_packages)
+    message(STATUS "${title}: left out, no ${forebay_missing}. On Debian: apt-get install ${forebay_packages}, then configure again")
+  else()
+    set(FOREBAY_${name}_FOUND ON)
+  endif()
+endmacro()

@@ -1,0 +1,28 @@
+# Sets FOREBAY_REVISION, the commit that is built: what git says where the source is the top folder of a repository, what `git archive` wrote
+# into revision.txt in an archive of the source, else nothing. Each commit configures the build again, so that it is never an old one.
+set(FOREBAY_REVISION "")
+file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/revision.txt" archived LIMIT_COUNT 1)
+if(archived MATCHES "^[0-9a-f]+$")
+  set(FOREBAY_REVISION "${archived}")
+endif()
+
+find_program(FOREBAY_GIT git)
+mark_as_advanced(FOREBAY_GIT)
+if(FOREBAY_GIT)
+  execute_process(COMMAND "${FOREBAY_GIT}" rev-parse --show-toplevel HEAD --git-path logs/HEAD WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+                  OUTPUT_VARIABLE told OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  string(REPLACE "\n" ";" told "${told}")
+  list(LENGTH told lines)
+  if(NOT failed AND lines EQUAL 3)
+    list(GET told 0 top)
+    get_filename_component(here "${PROJECT_SOURCE_DIR}" REALPATH)
+    if(top STREQUAL here)
+      list(GET told 1 FOREBAY_REVISION)
+      list(GET told 2 log)
+      get_filename_component(log "${log}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}")
+      if(EXISTS "${log}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${log}")
+      endif()
+    endif()
+  endif()
+endif()
