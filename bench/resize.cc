@@ -43,7 +43,7 @@ SimdLevel use_level(const benchmark::State& state) {
 
 void levels(benchmark::internal::Benchmark* bench) {
   bench->ArgName("simd")->Unit(benchmark::kMicrosecond);
-  for (int level = 0; level <= static_cast<int>(best_simd_level()); ++level) bench->Arg(level);
+  for (const SimdLevel level : simd_levels()) bench->Arg(static_cast<int>(level));
 }
 
 // Slots of a batch are written in turn, so the output is as cold as in a run.

@@ -475,8 +475,8 @@ bool is_json(Head text) {
 /// Whether the text is UTF-8, up to a character that its end may cut off, and has no control
 /// characters except those of lines and pages.
 bool is_text(Head text) {
-  const auto control = [](char c) {
-    return (c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1B') || c == 0x7F;
+  const auto control = [](unsigned char c) {
+    return (c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1B') || c == 0x7F;
   };
   if (text.empty() || std::ranges::any_of(text, control)) return false;
   const std::span bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());

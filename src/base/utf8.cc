@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/utf8_avx2.h"
+#include "base/utf8_vector.h"
 
 namespace forebay {
 
@@ -47,6 +47,13 @@ size_t character_bytes(std::span<const uint8_t> bytes) {
   return lead.length;
 }
 
+Utf8Check chosen_check() {
+  for (const Utf8Check check : {utf8_check_avx2(), utf8_check_neon()}) {
+    if (check != nullptr) return check;
+  }
+  return [](std::span<const uint8_t> bytes) { return !first_not_utf8(bytes).has_value(); };
+}
+
 }  // namespace
 
 std::optional<size_t> first_not_utf8(std::span<const uint8_t> bytes) {
@@ -64,7 +71,8 @@ std::optional<size_t> first_not_utf8(std::span<const uint8_t> bytes) {
 }
 
 bool is_utf8(std::span<const uint8_t> bytes) {
-  return has_avx2() ? is_utf8_avx2(bytes) : !first_not_utf8(bytes).has_value();
+  static const Utf8Check check = chosen_check();
+  return check(bytes);
 }
 
 // Checks all strings at once, because most are short. Then no character may cross from one string

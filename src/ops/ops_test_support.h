@@ -51,13 +51,6 @@ inline Blob golden(const std::string& name) {
   return {file.begin() + static_cast<std::ptrdiff_t>(header), file.end()};
 }
 
-inline std::vector<SimdLevel> simd_levels() {
-  std::vector<SimdLevel> levels;
-  for (int level = 0; level <= static_cast<int>(best_simd_level()); ++level)
-    levels.push_back(static_cast<SimdLevel>(level));
-  return levels;
-}
-
 inline Field tensor_field(std::string name, DType dtype, Shape shape) {
   Field field;
   field.name = std::move(name);

@@ -6,6 +6,10 @@
 #include <cstddef>
 #include <cstring>
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 namespace forebay {
 
 namespace {
@@ -51,20 +55,34 @@ class TableCrc {
   std::array<std::array<Crc, 256>, 8> table_{};
 };
 
+// The instruction implements this polynomial (Castagnoli). libdeflate has the fast form of the first
+// one, and for the last no processor has an instruction.
 #if defined(__x86_64__)
-// The instruction implements only this polynomial (Castagnoli). For the other two, x86 has nothing
-// simpler than the tables.
-__attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const uint8_t> bytes) {
-  uint64_t crc = ~uint32_t{0};
+#define FOREBAY_CRC32C __attribute__((target("sse4.2")))
+FOREBAY_CRC32C uint32_t add_word(uint32_t crc, uint64_t word) {
+  return static_cast<uint32_t>(__builtin_ia32_crc32di(crc, word));
+}
+FOREBAY_CRC32C uint32_t add_byte(uint32_t crc, uint8_t byte) { return __builtin_ia32_crc32qi(crc, byte); }
+bool has_instruction() { return __builtin_cpu_supports("sse4.2"); }
+#elif defined(__aarch64__)
+#define FOREBAY_CRC32C __attribute__((target("+crc")))
+FOREBAY_CRC32C uint32_t add_word(uint32_t crc, uint64_t word) { return __builtin_aarch64_crc32cx(crc, word); }
+FOREBAY_CRC32C uint32_t add_byte(uint32_t crc, uint8_t byte) { return __builtin_aarch64_crc32cb(crc, byte); }
+bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+#endif
+
+#ifdef FOREBAY_CRC32C
+FOREBAY_CRC32C uint32_t crc32c_by_instruction(std::span<const uint8_t> bytes) {
+  uint32_t crc = ~uint32_t{0};
   const uint8_t* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; left -= 8, at += 8) {
     uint64_t word;
     std::memcpy(&word, at, sizeof word);
-    crc = __builtin_ia32_crc32di(crc, word);
+    crc = add_word(crc, word);
   }
-  for (; left > 0; --left, ++at) crc = __builtin_ia32_crc32qi(static_cast<uint32_t>(crc), *at);
-  return ~static_cast<uint32_t>(crc);
+  for (; left > 0; --left, ++at) crc = add_byte(crc, *at);
+  return ~crc;
 }
 #endif
 
@@ -73,8 +91,9 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const
 uint32_t crc32_iso(std::span<const uint8_t> bytes) { return libdeflate_crc32(0, bytes.data(), bytes.size()); }
 
 uint32_t crc32c(std::span<const uint8_t> bytes) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return crc32c_by_instruction(bytes);
+#ifdef FOREBAY_CRC32C
+  static const bool by_instruction = has_instruction();
+  if (by_instruction) return crc32c_by_instruction(bytes);
 #endif
   static constexpr TableCrc<uint32_t, 0x82f63b78> kCrc;
   return kCrc(bytes);

@@ -65,12 +65,11 @@ void expect_same_bytes(const std::string& folder, int64_t take) {
   };
   for (const int threads : {2, 3, 8, 16})
     expect("threads " + std::to_string(threads), 1, {.resources = {.threads = threads}});
-  const SimdLevel best = best_simd_level();
-  for (int level = 0; level <= static_cast<int>(best); ++level) {
-    set_simd_level(static_cast<SimdLevel>(level));
-    expect("SIMD " + std::string(simd_level_name(static_cast<SimdLevel>(level))), 1, {.resources = {.threads = 2}});
+  for (const SimdLevel level : simd_levels()) {
+    set_simd_level(level);
+    expect("SIMD " + std::string(simd_level_name(level)), 1, {.resources = {.threads = 2}});
   }
-  set_simd_level(best);
+  set_simd_level(best_simd_level());
   expect("little memory", 1, {.resources = {.threads = 3, .memory = uint64_t{6} << 20}});
   expect("much memory", 1, {.resources = {.threads = 3, .memory = uint64_t{1} << 30}});
   for (const int requests : {1, 256}) {

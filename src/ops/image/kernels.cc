@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/image/kernels_scalar.h"
-#include "ops/image/kernels_x86.h"
+#include "ops/image/kernels_vector.h"
 
 namespace forebay {
 namespace {
@@ -65,8 +65,11 @@ const ImageKernels& image_kernels(SimdLevel level) {
     case SimdLevel::kSse4: return kSse4;
     case SimdLevel::kAvx2: return kAvx2;
     case SimdLevel::kAvx512: return kAvx512;
-    case SimdLevel::kScalar: break;
+    default: break;
   }
+#elif defined(__aarch64__)
+  static constexpr ImageKernels kNeon = {neon::horizontal_rgb, neon::vertical, neon::planar_float, neon::packed_rgb};
+  if (level == SimdLevel::kNeon) return kNeon;
 #else
   (void)level;
 #endif

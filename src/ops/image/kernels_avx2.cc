@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "ops/image/kernels_scalar.h"
-#include "ops/image/kernels_x86.h"
+#include "ops/image/kernels_vector.h"
 
 #define FOREBAY_TARGET __attribute__((target("avx2")))
 #define FOREBAY_LANE FOREBAY_TARGET __attribute__((always_inline)) inline
@@ -32,6 +32,10 @@ FOREBAY_LANE Vec pack32(Vec a, Vec b) { return _mm256_packs_epi32(a, b); }
 FOREBAY_LANE Vec pack16(Vec a, Vec b) { return _mm256_packus_epi16(a, b); }
 FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm256_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm256_unpackhi_epi8(a, b); }
+
+FOREBAY_LANE void shuffle_16(const uint8_t* from, const uint8_t* lanes, uint8_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(load_lane(from), load_lane(lanes)));
+}
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
   // Packing stays within lanes: pixels 0 and 2 end up in the lower one, 1 and 3 in the upper.

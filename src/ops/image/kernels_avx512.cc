@@ -7,7 +7,7 @@
 #include <immintrin.h>
 
 #include "ops/image/kernels_scalar.h"
-#include "ops/image/kernels_x86.h"
+#include "ops/image/kernels_vector.h"
 
 #define FOREBAY_TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define FOREBAY_LANE FOREBAY_TARGET __attribute__((always_inline)) inline
@@ -42,6 +42,10 @@ FOREBAY_LANE Vec pack32(Vec a, Vec b) { return _mm512_packs_epi32(a, b); }
 FOREBAY_LANE Vec pack16(Vec a, Vec b) { return _mm512_packus_epi16(a, b); }
 FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm512_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm512_unpackhi_epi8(a, b); }
+
+FOREBAY_LANE void shuffle_16(const uint8_t* from, const uint8_t* lanes, uint8_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(load_lane(from), load_lane(lanes)));
+}
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
   // The conversion clips above 255 but reads its input as unsigned, so negative numbers are raised

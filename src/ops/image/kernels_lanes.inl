@@ -1,4 +1,4 @@
-// Included by kernels_{sse4,avx2,avx512}.cc, each of which first defines:
+// Included by kernels_{neon,sse4,avx2,avx512}.cc, each of which first defines:
 //   FOREBAY_TARGET           the attribute that lets a function use the instruction set
 //   FOREBAY_LANE             the same, for small functions that must be inlined
 //   Vec, kLanes              a register of kLanes times 16 bytes
@@ -8,8 +8,8 @@
 //   load_lanes(row, offsets) 16 bytes from each of kLanes places
 //   store_block(pixels, out) four pixels of four 32-bit numbers as 16 bytes
 //   kFloats, store_floats    converts kFloats pixels to three planes of floats
-// All but the last three and packed_rgb() work within lanes of 16 bytes, so the same text serves
-// every width.
+//   shuffle_16(from, lanes, to) stores the shuffled 16 bytes at `from`
+// All but the last four work within lanes of 16 bytes, so the same text serves every width.
 
 namespace {
 
@@ -17,6 +17,8 @@ namespace {
 // channel: kTaps01 for the first two pixels, kTaps23 for the next two.
 alignas(16) constexpr uint8_t kTaps01[16] = {0, 128, 3, 128, 1, 128, 4, 128, 2, 128, 5, 128, 128, 128, 128, 128};
 alignas(16) constexpr uint8_t kTaps23[16] = {6, 128, 9, 128, 7, 128, 10, 128, 8, 128, 11, 128, 128, 128, 128, 128};
+// Leaves out the fourth byte of each pixel.
+alignas(16) constexpr uint8_t kPackedRgb[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 128, 128, 128, 128};
 
 // Σ high × 256 + Σ low, rounded, as 32-bit numbers from 0 to 255. Rounding may give 256, which
 // packing clips.
@@ -133,11 +135,9 @@ FOREBAY_TARGET void planar_float(const uint8_t* pixels, int64_t width, const flo
 }
 
 FOREBAY_TARGET void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out) {
-  const __m128i places = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
   // A store writes sixteen bytes for twelve of output, so the last pixels go one by one.
   while (width >= 6) {
-    const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(pixels));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(four, places));
+    shuffle_16(pixels, kPackedRgb, out);
     pixels += 16;
     out += 12;
     width -= 4;

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "ops/image/kernels_scalar.h"
-#include "ops/image/kernels_x86.h"
+#include "ops/image/kernels_vector.h"
 
 #define FOREBAY_TARGET __attribute__((target("sse4.1")))
 #define FOREBAY_LANE FOREBAY_TARGET __attribute__((always_inline)) inline
@@ -29,6 +29,10 @@ FOREBAY_LANE Vec pack32(Vec a, Vec b) { return _mm_packs_epi32(a, b); }
 FOREBAY_LANE Vec pack16(Vec a, Vec b) { return _mm_packus_epi16(a, b); }
 FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm_unpackhi_epi8(a, b); }
+
+FOREBAY_LANE void shuffle_16(const uint8_t* from, const uint8_t* lanes, uint8_t* to) {
+  store(to, shuffle(load(from), load(lanes)));
+}
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
   store(out, pack16(pack32(pixels[0], pixels[1]), pack32(pixels[2], pixels[3])));

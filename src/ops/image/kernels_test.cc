@@ -43,7 +43,7 @@ class KernelsOf : public testing::TestWithParam<SimdLevel> {
  protected:
   const ImageKernels& kernels = image_kernels(GetParam());
 };
-INSTANTIATE_TEST_SUITE_P(All, KernelsOf, testing::ValuesIn(ops_test::simd_levels()),
+INSTANTIATE_TEST_SUITE_P(All, KernelsOf, testing::ValuesIn(simd_levels()),
                          [](const auto& param) { return std::string(simd_level_name(param.param)); });
 
 TEST_P(KernelsOf, a_vertical_sum_is_rounded_once_for_any_taps_and_length) {

@@ -131,7 +131,7 @@ TEST(resampler, gives_what_two_passes_over_whole_pictures_give) {
     Pixels from(input_range(spec.vertical).count, input_range(spec.horizontal).count, spec.channels);
     for (uint8_t& byte : from.bytes) byte = static_cast<uint8_t>(random());
     const Pixels expected = by_whole_pictures(from, spec, height);
-    for (const SimdLevel level : ops_test::simd_levels()) {
+    for (const SimdLevel level : simd_levels()) {
       ASSERT_EQ(row_by_row(from, spec, height, level).bytes, expected.bytes)
           << "trial " << trial << ", " << simd_level_name(level) << ": " << spec.horizontal.in << " × "
           << spec.vertical.in << " to " << spec.horizontal.out << " × " << spec.vertical.out;

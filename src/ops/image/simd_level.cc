@@ -4,17 +4,36 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <vector>
 
 namespace forebay {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLevelNames = {"scalar", "sse4", "avx2", "avx512"};
+constexpr std::array<std::string_view, 5> kLevelNames = {"scalar", "neon", "sse4", "avx2", "avx512"};
+
+std::vector<SimdLevel> supported_levels() {
+  std::vector<SimdLevel> levels = {SimdLevel::kScalar};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.1")) levels.push_back(SimdLevel::kSse4);
+  if (__builtin_cpu_supports("avx2")) levels.push_back(SimdLevel::kAvx2);
+  // Byte operations and shorter vectors are separate extensions that early AVX-512 processors lack.
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    levels.push_back(SimdLevel::kAvx512);
+#elif defined(__aarch64__)
+  levels.push_back(SimdLevel::kNeon);
+#endif
+  return levels;
+}
+
+// An unknown instruction ends the process, so a level that the processor lacks is never used.
+SimdLevel supported_level(SimdLevel asked) {
+  const std::span<const SimdLevel> levels = simd_levels();
+  return *std::prev(std::upper_bound(levels.begin(), levels.end(), asked));
+}
 
 SimdLevel initial_level() {
   const char* asked = std::getenv("FOREBAY_SIMD");
-  const auto level = simd_level_from_name(asked == nullptr ? "" : asked);
-  // The level is never above the processor's level: an unknown instruction ends the process.
-  return std::min(level.value_or(best_simd_level()), best_simd_level());
+  return supported_level(simd_level_from_name(asked == nullptr ? "" : asked).value_or(best_simd_level()));
 }
 
 std::atomic<SimdLevel>& current_level() {
@@ -32,22 +51,13 @@ std::optional<SimdLevel> simd_level_from_name(std::string_view name) {
   return static_cast<SimdLevel>(found - kLevelNames.begin());
 }
 
-SimdLevel best_simd_level() {
-#if defined(__x86_64__)
-  // Byte operations and shorter vectors are separate extensions that early AVX-512 processors lack.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    return SimdLevel::kAvx512;
-  }
-  if (__builtin_cpu_supports("avx2")) return SimdLevel::kAvx2;
-  if (__builtin_cpu_supports("sse4.1")) return SimdLevel::kSse4;
-#endif
-  return SimdLevel::kScalar;
+std::span<const SimdLevel> simd_levels() {
+  static const std::vector<SimdLevel> levels = supported_levels();
+  return levels;
 }
 
 SimdLevel simd_level() { return current_level().load(std::memory_order_relaxed); }
 
-void set_simd_level(SimdLevel level) {
-  current_level().store(std::min(level, best_simd_level()), std::memory_order_relaxed);
-}
+void set_simd_level(SimdLevel level) { current_level().store(supported_level(level), std::memory_order_relaxed); }
 
 }  // namespace forebay

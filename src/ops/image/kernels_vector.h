@@ -2,8 +2,8 @@
 
 #include "ops/image/kernels.h"
 
-// The kernels for x86. One text (kernels_lanes.inl) is compiled three times, each time over the few
-// intrinsics of one instruction set.
+// The kernels in vectors. One text (kernels_lanes.inl) is compiled for each instruction set, over the
+// few intrinsics that it needs of it. NEON is for aarch64, the others are for x86.
 
 #define FOREBAY_DECLARE_KERNELS                                                                                 \
   void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out);                            \
@@ -12,6 +12,9 @@
                     float* const* planes);                                                                      \
   void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out);
 
+namespace forebay::neon {
+FOREBAY_DECLARE_KERNELS
+}
 namespace forebay::sse4 {
 FOREBAY_DECLARE_KERNELS
 }
