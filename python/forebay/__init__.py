@@ -22,6 +22,7 @@ from typing import Any as _Any
 
 from ._core import Batch, __version__
 from ._engine import engine
+from ._pyarrow import find_pyarrow as _find_pyarrow
 from .errors import (
     Cancelled,
     Corrupt,
@@ -56,6 +57,8 @@ from .sources import (
     webdataset,
 )
 from .streams import stream
+
+_find_pyarrow()
 
 if _TYPE_CHECKING:
     from .diagnosis import Diagnosis, Remedy, diagnose
