@@ -22,6 +22,7 @@ from typing import Any as _Any
 
 from ._core import Batch, __version__
 from ._engine import engine
+from ._pyarrow import find_pyarrow as _find_pyarrow
 from .errors import (
     Cancelled,
     Corrupt,
@@ -57,6 +58,8 @@ from .sources import (
 )
 from .streams import stream
 from ._versions import versions
+
+_find_pyarrow()
 
 if TYPE_CHECKING:
     from . import dali as dali

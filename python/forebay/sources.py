@@ -401,7 +401,7 @@ def parquet(
     Errors when a loader is opened: NotFound if nothing matches, Corrupt for damaged files,
     InvalidArgument if types of files cannot be unified (all differences at once) and for unknown
     columns and wrong values, Unsupported for columns that a batch cannot hold and if the package
-    pyarrow, which reads tables, is not installed.
+    pyarrow, which reads tables, is not installed or is of a release that Forebay was not built for.
     """
     if follow and not is_name(pattern):
         raise InvalidArgument("parquet: follow=True wants one pattern, which files that come later can match")

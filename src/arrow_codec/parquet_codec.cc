@@ -8,6 +8,7 @@
 #include <parquet/exception.h>
 #include <parquet/metadata.h>
 
+#include "arrow_codec/arrow_releases.h"
 #include "arrow_codec/arrow_status.h"
 #include "arrow_codec/parquet_table.h"
 
@@ -52,7 +53,7 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
     // allocate nothing.
     properties.set_thrift_string_size_limit(most);
     properties.set_thrift_container_size_limit(most);
-    auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);
+    auto footer = parse_footer(tail.data() + (tail.size() - bytes), length, properties);
     return ParquetTable::open(std::move(footer), file_size, reading);
   } catch (const std::exception& error) {
     return from_exception(error, kFooter);

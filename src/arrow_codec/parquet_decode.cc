@@ -12,6 +12,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/properties.h>
 
+#include "arrow_codec/arrow_releases.h"
 #include "arrow_codec/arrow_status.h"
 #include "arrow_codec/columns_writer.h"
 #include "arrow_codec/parquet_table.h"
@@ -46,11 +47,10 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr
   parquet::ArrowReaderProperties properties(false);
   properties.set_coerce_int96_timestamp_unit(int96);
   // Used for footers without an Arrow schema; see ParquetTable::read_plain().
-  properties.set_binary_type(arrow::Type::LARGE_BINARY);
+  read_large_strings(properties);
   // The pieces are already in memory; joining reads would copy them.
   properties.set_pre_buffer(false);
-  FOREBAY_ASSIGN_ARROW(auto reader,
-                       parquet::arrow::FileReader::Make(&RecyclingPool::instance(), std::move(file), properties),
+  FOREBAY_ASSIGN_ARROW(auto reader, make_file_reader(&RecyclingPool::instance(), std::move(file), properties),
                        "the schema of the Parquet file");
   return reader;
 }
@@ -135,7 +135,7 @@ class ParquetTable::LeafReader {
   /// Returns the values of the leaf with this number in the file (Leaf::number). The form has to be
   /// open.
   Result<arrow::ArrayVector> read(Form form, int leaf_number) {
-    auto table = readers_[form]->ReadRowGroup(group_, {leaf_number});
+    auto table = read_row_group(*readers_[form], group_, {leaf_number});
     if (!allowance_.refusal().ok()) return allowance_.refusal();
     if (!table.ok()) return from_arrow(table.status(), subject_);
     if ((*table)->num_columns() != 1)

@@ -7,8 +7,8 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 #include <parquet/properties.h>
-#include <parquet/size_statistics.h>
 
+#include "arrow_codec/arrow_releases.h"
 #include "arrow_codec/arrow_status.h"
 #include "arrow_codec/byte_ranges.h"
 #include "arrow_codec/saturating.h"
@@ -80,8 +80,7 @@ std::shared_ptr<parquet::FileMetaData> ParquetTable::plain_footer() const {
   std::string bytes = footer_->SerializeToString();
   for (size_t at = bytes.find(kKey); at != std::string::npos; at = bytes.find(kKey, at))
     bytes.replace(at, kKey.size(), kOther);
-  auto length = static_cast<uint32_t>(bytes.size());
-  return parquet::FileMetaData::Make(bytes.data(), &length);
+  return parse_footer(bytes.data(), static_cast<int64_t>(bytes.size()), parquet::default_reader_properties());
 }
 
 Status ParquetTable::read_groups() {
@@ -157,8 +156,7 @@ uint64_t ParquetTable::string_bytes(const parquet::ColumnChunkMetaData& metadata
   const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
   if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
     return saturating_times(chunk.values, static_cast<uint64_t>(column.type_length()));
-  if (const auto sizes = metadata.size_statistics(); sizes && sizes->unencoded_byte_array_data_bytes)
-    return static_cast<uint64_t>(std::max<int64_t>(0, *sizes->unencoded_byte_array_data_bytes));
+  if (const auto stated = stated_string_bytes(metadata)) return static_cast<uint64_t>(std::max<int64_t>(0, *stated));
   if (leaf.own.kind == FieldKind::kTensor) return saturating_times(chunk.values, kNumberTextBytes);
   return chunk.stored_bytes;
 }

@@ -83,14 +83,4 @@ arrow::Result<int64_t> PieceFile::ReadAt(int64_t position, int64_t nbytes, void*
   return static_cast<int64_t>(length);
 }
 
-arrow::Future<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAsync(const arrow::io::IOContext&, int64_t position,
-                                                                   int64_t nbytes) {
-  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, nbytes));
-}
-
-arrow::Future<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAsync(const arrow::io::IOContext&, int64_t position,
-                                                                   int64_t nbytes, bool allow_short_read) {
-  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, nbytes, allow_short_read));
-}
-
 }  // namespace forebay

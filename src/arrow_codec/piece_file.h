@@ -6,8 +6,8 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
-#include <arrow/util/future.h>
 
+#include "arrow_codec/arrow_releases.h"
 #include "base/table_codec.h"
 #include "forebay/buffer.h"
 
@@ -24,7 +24,7 @@ Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes);
 ///
 /// Joining takes memory from the pool, within the thread's Allowance. A read costs a binary search
 /// of the pieces. Views may outlive the file. One thread.
-class PieceFile final : public arrow::io::RandomAccessFile {
+class PieceFile final : public ReadHereFile {
  public:
   PieceFile(std::span<const TableFile::Piece> pieces, uint64_t file_size);
 
@@ -32,12 +32,6 @@ class PieceFile final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t nbytes) override;
   arrow::Result<int64_t> ReadAt(int64_t position, int64_t nbytes, void* out) override;
   using arrow::io::RandomAccessFile::ReadAt;
-  /// Reads on this thread. Arrow's own implementation would outlive the call and ignore the
-  /// Allowance.
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position,
-                                                          int64_t nbytes) override;
-  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position, int64_t nbytes,
-                                                          bool allow_short_read) override;
   bool supports_zero_copy() const override { return true; }
 
   arrow::Status Close() override { return arrow::Status::OK(); }

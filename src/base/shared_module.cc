@@ -3,14 +3,15 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
-#include <filesystem>
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/folder_entries.h"
+#include "base/module_folders.h"
 
 namespace forebay {
 
@@ -42,8 +43,24 @@ std::vector<fs::path> site_packages(const fs::path& folder) {
   return found;
 }
 
-/// Folders to search before the dynamic loader does.
-std::vector<fs::path> search_folders() {
+/// Folders in which the dynamic loader looks for libraries of this program.
+std::vector<fs::path> loader_folders() {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  Dl_serinfo size{};
+  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return {};
+  const auto memory = std::make_unique<std::max_align_t[]>(size.dls_size / sizeof(std::max_align_t) + 1);
+  auto* const info = reinterpret_cast<Dl_serinfo*>(memory.get());
+  *info = size;
+  if (dlinfo(program, RTLD_DI_SERINFO, info) != 0) return {};
+  std::vector<fs::path> found;
+  for (const Dl_serpath* path = info->dls_serpath; path != info->dls_serpath + info->dls_cnt; ++path)
+    found.emplace_back(path->dls_name);
+  return found;
+}
+
+}  // namespace
+
+std::vector<fs::path> module_folders() {
   std::vector<fs::path> all;
   const char* const named = std::getenv("FOREBAY_MODULE_DIR");
   if (named != nullptr && *named != '\0') all.emplace_back(named);
@@ -51,8 +68,11 @@ std::vector<fs::path> search_folders() {
     all.push_back(own_path);
     for (fs::path& folder : site_packages(own_path)) all.push_back(std::move(folder));
   }
+  for (fs::path& folder : loader_folders()) all.push_back(std::move(folder));
   return all;
 }
+
+namespace {
 
 Status missing(const SharedModule& module, const std::string& reason) {
   return unsupported(reason.empty() ? module.needed : fmt::format("{} ({})", module.needed, reason));
@@ -79,7 +99,7 @@ Result<void*> load(const fs::path& file, const SharedModule& module) {
 
 Result<void*> function_of_module(const SharedModule& module) {
   std::optional<Status> reason;
-  for (const fs::path& folder : search_folders()) {
+  for (const fs::path& folder : module_folders()) {
     std::error_code error;
     if (!fs::is_regular_file(folder / module.file, error)) continue;
     Result<void*> function = load(folder / module.file, module);

@@ -9,7 +9,7 @@ namespace forebay {
 
 /// A shared object that is installed next to Forebay's own and exports one C function.
 struct SharedModule {
-  std::string file;  ///< such as "libforebay_arrow.so"
+  std::string file;  ///< such as "libforebay_sound.so"
   /// The name contains the version of the interface. A module of another version lacks the name and
   /// is refused.
   std::string function;

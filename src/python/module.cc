@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "forebay/engine.h"
 #include "forebay/ledger.h"
+#include "format/table/arrow_library.h"
 #include "loader/describe/catalog_json.h"
 #include "loader/versions/build.h"
 #include "loader/versions/versions_json.h"
@@ -54,6 +55,10 @@ NB_MODULE(_core, module) {
       [](std::optional<int> threads, std::optional<uint64_t> memory) { check(forebay::engine({threads, memory})); },
       nanobind::arg("threads").none(), nanobind::arg("memory").none(),
       "Sets the threads and the bytes of memory of the process's engine. None means the default.");
+  module.def(
+      "look_for_arrow_in", [](const std::string& folder) { forebay::look_for_arrow_in(folder); },
+      nanobind::arg("folder"),
+      "Names the folder of the installed pyarrow, whose libraries read tables. They are loaded with the first table.");
   bind_description(module);
   bind_batch(module);
   bind_foreign_call(module);

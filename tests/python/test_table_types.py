@@ -92,10 +92,10 @@ def extremes(kind):
 
 TICKS = [pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")] + [
     make(unit) for make in (pa.timestamp, pa.duration) for unit in ("s", "ms", "us", "ns")]
-KINDS = INTEGERS + TICKS + [
+SMALL_DECIMALS = [pa.decimal32(9, 4), pa.decimal64(18, 2), pa.decimal64(18, 0)] if hasattr(pa, "decimal32") else []  # from pyarrow 19 on
+KINDS = INTEGERS + TICKS + SMALL_DECIMALS + [
     pa.bool_(), pa.float16(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.string_view(), pa.binary(),
-    pa.large_binary(), pa.binary_view(), pa.binary(3), pa.decimal32(9, 4), pa.decimal64(18, 2), pa.decimal64(18, 0),
-    pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal128(15, 3), pa.decimal128(20, 0), pa.decimal256(76, 10)]
+    pa.large_binary(), pa.binary_view(), pa.binary(3), pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal128(15, 3), pa.decimal128(20, 0), pa.decimal256(76, 10)]
 
 
 def array_of(values, kind):

@@ -5,9 +5,9 @@
 
 namespace forebay {
 
-/// The codecs of Parquet and Arrow. The first call loads them from the module libforebay_arrow.so
-/// (see function_of_module()). Unsupported, with a remedy, if the module or the Arrow libraries
-/// that it needs are missing. Any thread may call it.
+/// The codecs of Parquet and Arrow. The first call loads them from the module that was built with
+/// the release of Arrow that is found (see find_arrow()). Unsupported, with a remedy, if there is no
+/// Arrow, or no module for it. Any thread may call it.
 Result<const TableCodecs*> load_table_codecs();
 
 }  // namespace forebay
