@@ -140,5 +140,6 @@
     const answer = await answered("study", {method: "POST", body: JSON.stringify({what: button.dataset.study})});
     if (answer && !answer.ok) byId("progress").textContent = await answer.text();
   }));
+  addEventListener("hashchange", () => location.reload());  // another token
   follow();
 })();
