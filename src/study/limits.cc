@@ -11,23 +11,11 @@
 #include "forebay/ledger.h"
 #include "runtime/host.h"
 #include "study/observation.h"
+#include "telemetry/ledger_since.h"
 
 namespace forebay {
 
 namespace {
-
-WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
-  return {.plan = b.plan - a.plan,
-          .arrival = b.arrival - a.arrival,
-          .memory = b.memory - a.memory,
-          .slot = b.slot - a.slot,
-          .storage = b.storage - a.storage,
-          .thread = b.thread - a.thread,
-          .compute = b.compute - a.compute,
-          .user = b.user - a.user,
-          .assembly = b.assembly - a.assembly,
-          .interpreter = b.interpreter - a.interpreter};
-}
 
 // Sum of the time of all compute threads, busy or idle.
 double thread_seconds(const ThreadStats& time) {
@@ -119,7 +107,7 @@ std::string cores_sentence(double share, const Observation& seen) {
 }
 
 std::string user_code_sentence(double share, const Observation& seen) {
-  const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
+  const WaitStats waits = waits_since(seen.before.waits, seen.after.waits);
   const double both = waits.user + waits.interpreter;
   std::string text = fmt::format("your function: for {:.0f} % of the time the consumer waited for it", percent(share));
   if (waits.interpreter >= both / 4)
@@ -168,7 +156,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
   const double waited = (seen.after.consumer_wait_seconds - seen.before.consumer_wait_seconds) / elapsed;
   Limiter limiter{Limit::kTrainer, waited, {}};
   if (waited >= kNegligibleWait) {
-    const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
+    const WaitStats waits = waits_since(seen.before.waits, seen.after.waits);
     // If the engine holds back request slots because the store serves no more, the store is the
     // limit.
     const std::array<std::pair<Limit, double>, 5> parts = {
