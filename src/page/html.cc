@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <type_traits>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,20 +37,34 @@ double percent_of(double value, double full) {
 
 bool is_number(const std::string& cell) { return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell[0])); }
 
+// Begins a document. The empty icon keeps browsers from asking a server for one.
+std::string head_of(const std::string& title, std::string_view more_style = "") {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>{}</title>\n<style>\n{}\n{}\n{}</style>\n</head>\n<body>\n",
+      escape_html(title), kPlotStyle, kPageStyle, more_style);
+}
+
+// The script that draws plots, and the library it uses.
+std::string plot_scripts() { return fmt::format("/*\n{}*/\n{}\n{}", kPlotLicence, kPlotScript, kPageScript); }
+
+// Numbers that are not finite become null, and bytes that are not UTF-8 become U+FFFD.
+std::string dump(const PlotJson& json) { return json.dump(-1, ' ', false, PlotJson::error_handler_t::replace); }
+
 class Writer {
  public:
+  enum class PlotTables : uint8_t { kYes, kNo };
+
+  explicit Writer(PlotTables tables) : tables_(tables) {}
+
   std::string page(const Page& page) {
-    // The empty icon keeps browsers from asking a server for one.
-    text_ = fmt::format(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
-        "<title>{}: {}</title>\n<style>\n{}\n{}\n</style>\n</head>\n<body>\n<main>\n",
-        escape_html(page.title), escape_html(page.subject), kPlotStyle, kPageStyle);
+    text_ = head_of(page.title + ": " + page.subject) + "<main>\n";
     add_header(page);
     for (const Section& section : page.sections) {
       text_ += fmt::format("<section>\n<h2>{}</h2>\n", escape_html(section.title));
-      for (const Block& block : section.blocks) std::visit([&](const auto& known) { add(known); }, block);
+      add_blocks(section);
       text_ += "</section>\n";
     }
     text_ += fmt::format("<footer>{}</footer>\n</main>\n", escape_html(page.footnote));
@@ -57,7 +72,25 @@ class Writer {
     return std::move(text_) + "</body>\n</html>\n";
   }
 
+  std::string json(const Page& page) {
+    PlotJson json = {{"title", page.title},          {"subject", page.subject},   {"finding", page.finding},
+                     {"action", page.action},        {"footnote", page.footnote}, {"facts", PlotJson::array()},
+                     {"sections", PlotJson::array()}};
+    for (const Fact& fact : page.facts)
+      json["facts"].push_back({{"label", fact.label}, {"value", fact.value}, {"note", fact.note}});
+    for (const Section& section : page.sections) {
+      add_blocks(section);
+      json["sections"].push_back({{"title", section.title}, {"html", std::exchange(text_, {})}});
+    }
+    json["plots"] = std::move(plots_);
+    return dump(json);
+  }
+
  private:
+  void add_blocks(const Section& section) {
+    for (const Block& block : section.blocks) std::visit([&](const auto& known) { add(known); }, block);
+  }
+
   void add_header(const Page& page) {
     text_ += fmt::format("<header>\n<p class=\"kind\">{} <span>{}</span></p>\n<h1>{}</h1>\n", escape_html(page.title),
                          escape_html(page.subject), escape_html(page.finding));
@@ -123,7 +156,6 @@ class Writer {
   }
 
   void add(const Curves& curves) {
-    add_caption(curves.caption);
     PlotJson plot = {
         {"kind", "curves"}, {"unit", name_of(curves.unit)}, {"x", curves.seconds}, {"series", PlotJson::array()}};
     Table table{"", {"seconds"}, {}};
@@ -141,12 +173,14 @@ class Writer {
 
   // Leaves out the empty ranges at both ends.
   void add(const HistogramPlot& histogram) {
-    add_caption(histogram.caption);
     const auto& counts = histogram.counts;
     const auto is_positive = [](double count) { return count > 0; };
     const auto begin = static_cast<size_t>(std::find_if(counts.begin(), counts.end(), is_positive) - counts.begin());
     const auto end = static_cast<size_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_positive));
-    if (begin >= end) return add(Paragraph{"None so far."});
+    if (begin >= end) {
+      add_caption(histogram.caption);
+      return add(Paragraph{"None so far."});
+    }
     PlotJson plot = {{"kind", "histogram"}, {"labels", PlotJson::array()}, {"counts", PlotJson::array()}};
     Table table{"", {"up to", "how often"}, {}};
     for (size_t i = begin; i < end; ++i) {
@@ -160,27 +194,64 @@ class Writer {
   }
 
   void add_plot(PlotJson plot, const std::string& name, const Table& table) {
-    text_ += fmt::format("<div class=\"plot\" id=\"plot{}\" role=\"img\" aria-label=\"{}\"></div>\n", plots_.size(),
+    text_ += "<div class=\"figure\">\n";
+    add_caption(name);
+    text_ += fmt::format("<div class=\"plot\" data-plot=\"{}\" role=\"img\" aria-label=\"{}\"></div>\n", plots_.size(),
                          escape_html(name));
     plots_.push_back(std::move(plot));
-    text_ += "<details><summary>as a table</summary>\n";
-    add(table);
-    text_ += "</details>\n";
+    if (tables_ == PlotTables::kYes) {
+      text_ += "<details><summary>as a table</summary>\n";
+      add(table);
+      text_ += "</details>\n";
+    }
+    text_ += "</div>\n";
+  }
+
+  void add(const Chain& chain) {
+    add_caption(chain.caption);
+    text_ += "<ol class=\"chain\">\n";
+    for (size_t i = 0; i < chain.steps.size(); ++i) {
+      text_ += "<li>";
+      add_step(chain.steps[i]);
+      if (i + 1 < chain.steps.size()) add_arrow(chain.steps[i]);
+      text_ += "</li>\n";
+    }
+    text_ += "</ol>\n";
+  }
+
+  void add_step(const ChainStep& step) {
+    text_ +=
+        fmt::format("<span class=\"step\"><b>{}</b><span>{}</span>", escape_html(step.name), escape_html(step.note));
+    if (step.share)
+      text_ += fmt::format("<span class=\"track\"><span class=\"fill\" style=\"width:{:.2f}%\"></span></span>",
+                           percent_of(*step.share, 1));
+    text_ += "</span>";
+  }
+
+  void add_arrow(const ChainStep& from) {
+    constexpr double kThinnest = 1.5, kThickest = 9;
+    text_ += fmt::format(
+        "<span class=\"arrow\"><span>{}</span><svg viewBox=\"0 0 64 20\" width=\"64\" height=\"20\" "
+        "aria-hidden=\"true\">"
+        "<path d=\"M0 10H54\" stroke-width=\"{:.1f}\"/><path class=\"head\" d=\"M52 2 64 10 52 18Z\"/></svg>"
+        "<span>{}</span></span>",
+        escape_html(from.arrow), kThinnest + (kThickest - kThinnest) * percent_of(from.weight, 1) / 100,
+        escape_html(from.arrow_note));
   }
 
   void add_scripts() {
-    // Numbers that are not finite become null, and bytes that are not UTF-8 become U+FFFD. Without
-    // any "<" the JSON cannot end the script element.
-    std::string json = PlotJson(plots_).dump(-1, ' ', false, PlotJson::error_handler_t::replace);
+    // Without any "<" the JSON cannot end the script element.
+    std::string json = dump(plots_);
     for (size_t at = 0; (at = json.find('<', at)) != std::string::npos;) json.replace(at, 1, "\\u003c");
     text_ += fmt::format(
-        "<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n/*\n{}*/\n{}\n</script>\n<script>\n{}\n"
-        "</script>\n",
-        json, kPlotLicence, kPlotScript, kPageScript);
+        "<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n{}\n</script>\n<script>\n"
+        "plotsIn(document).draw(JSON.parse(document.getElementById(\"plots\").textContent));\n</script>\n",
+        json, plot_scripts());
   }
 
+  PlotTables tables_;
   std::string text_;
-  std::vector<PlotJson> plots_;
+  PlotJson plots_ = PlotJson::array();
 };
 
 std::string three_digits(double value) {
@@ -204,7 +275,18 @@ std::string format_seconds(double value) {
 
 }  // namespace
 
-std::string to_html(const Page& page) { return Writer().page(page); }
+std::string to_html(const Page& page) { return Writer(Writer::PlotTables::kYes).page(page); }
+
+// A table under each plot would be most of what is sent each second, and a page that has scripts
+// shows the plot.
+std::string to_live_json(const Page& page) { return Writer(Writer::PlotTables::kNo).json(page); }
+
+std::string live_document(std::string_view nonce) {
+  return head_of("Forebay", kLiveStyle) + std::string(kLiveBody) +
+         fmt::format(
+             "<script nonce=\"{0}\">\n{1}\n</script>\n<script nonce=\"{0}\">\n{2}\n</script>\n</body>\n</html>\n",
+             escape_html(nonce), plot_scripts(), kLiveScript);
+}
 
 std::string format_figure(double value, PlotUnit unit) {
   if (!std::isfinite(value)) return "-";

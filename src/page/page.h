@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -61,7 +62,21 @@ struct HistogramPlot {
   std::vector<double> counts;
 };
 
-using Block = std::variant<Paragraph, Table, Bars, Curves, HistogramPlot>;
+/// A step of a chain, and the arrow that leads from it to the next step.
+struct ChainStep {
+  std::string name, note;
+  std::optional<double> share = {};         ///< part of the whole that this step takes, 0 to 1
+  std::string arrow = {}, arrow_note = {};  ///< texts above and below the arrow
+  double weight = 0;                        ///< thickness of the arrow, 0 to 1
+};
+
+/// A graph of steps in a row, which needs no script. The last step has no arrow.
+struct Chain {
+  std::string caption;
+  std::vector<ChainStep> steps;
+};
+
+using Block = std::variant<Paragraph, Table, Bars, Curves, HistogramPlot, Chain>;
 
 struct Section {
   std::string title;
@@ -88,6 +103,14 @@ struct Page {
 /// Returns a self-contained HTML document with style, scripts and the plotting library, which
 /// fetches nothing. Tables and bars work without scripts. The result depends only on the page.
 std::string to_html(const Page& page);
+
+/// Returns the document that shows pages as they change. It contains no figures: its script asks
+/// the server that it came from for them, with the token behind the `#` of its address. `nonce`
+/// marks its scripts for a Content-Security-Policy.
+std::string live_document(std::string_view nonce);
+/// Returns the page as JSON for the live document: texts, sections as HTML without scripts, and
+/// data of plots. Bytes that are not UTF-8 become U+FFFD.
+std::string to_live_json(const Page& page);
 
 /// Formats a value as pages show it: "12.0 %", "3.4 MiB/s", "250 ms"; "-" if it is not finite.
 std::string format_figure(double value, PlotUnit unit);

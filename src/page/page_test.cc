@@ -21,7 +21,10 @@ TEST(Page, NoTextBecomesCode) {
   page.sections.push_back(
       {kEvil,
        {Paragraph{kEvil}, Table{kEvil, {kEvil, kEvil}, {{kEvil, kEvil}}}, Bars{kEvil, {{kEvil, 1, kEvil}}},
-        Curves{kEvil, PlotUnit::kCount, {1}, {{kEvil, {1}}}}, HistogramPlot{kEvil, PlotUnit::kBytes, {1}, {1, 1}}}});
+        Curves{kEvil, PlotUnit::kCount, {1}, {{kEvil, {1}}}}, HistogramPlot{kEvil, PlotUnit::kBytes, {1}, {1, 1}},
+        Chain{kEvil, {{kEvil, kEvil, 1, kEvil, kEvil, 1}, {kEvil, kEvil}}}}});
+  for (const auto& section : nlohmann::json::parse(to_live_json(page))["sections"])
+    EXPECT_EQ(section["html"].get<std::string>().find("<script"), std::string::npos);
   const std::string html = to_html(page);
   EXPECT_EQ(html.find("<script>alert"), std::string::npos);
   EXPECT_EQ(html.find("</script><script>alert"), std::string::npos);
@@ -128,6 +131,40 @@ TEST(Page, CurvesStandAsATableToo) {
 TEST(Page, CurvesOfNothingAreAPlotWithoutSeries) {
   const nlohmann::json plot = plots_of(html_of(Curves{"c", PlotUnit::kCount, {1, 2}, {}})).front();
   EXPECT_EQ(plot["series"], nlohmann::json::array());
+}
+
+TEST(Page, AChainHasAnArrowBetweenItsStepsThatIsThickerWhereMoreTimeIs) {
+  const std::string html = html_of(Chain{"c",
+                                         {{"read", "2 MiB/s", {}, "3 ms/read", "", 0},
+                                          {"decode", "", 0.5, "", "", 1},
+                                          {"trainer", "", {}, "none", "none"}}});
+  EXPECT_TRUE(has(html, "<b>read</b><span>2 MiB/s</span>"));
+  EXPECT_TRUE(has(html, "<span>3 ms/read</span><svg"));
+  EXPECT_TRUE(has(html, "stroke-width=\"1.5\"") && has(html, "stroke-width=\"9.0\""));
+  EXPECT_TRUE(has(html, "width:50.00%")) << "the share of the second step";
+  EXPECT_FALSE(has(html, ">none<")) << "nothing follows the last step";
+}
+
+TEST(Page, LiveJsonHasAllPartsAndNoTablesOfPlots) {
+  Page page{
+      .title = "t", .subject = "s\xff", .finding = "f", .action = "a", .footnote = "n", .facts = {{"l", "v", "x"}}};
+  page.sections.push_back({"one", {Curves{"c", PlotUnit::kShare, {1, 2}, {{"y", {3, NAN}}}}}});
+  page.sections.push_back({"two", {HistogramPlot{"h", PlotUnit::kBytes, {1}, {1, 1}}, Paragraph{"a < b"}}});
+  const auto json = nlohmann::json::parse(to_live_json(page));
+  EXPECT_EQ(json["subject"], "s\xef\xbf\xbd");
+  EXPECT_EQ(json["facts"][0], nlohmann::json({{"label", "l"}, {"value", "v"}, {"note", "x"}}));
+  EXPECT_TRUE(has(json["sections"][0]["html"], "data-plot=\"0\""));
+  EXPECT_FALSE(has(json["sections"][0]["html"], "<table"));
+  EXPECT_TRUE(has(json["sections"][1]["html"], "data-plot=\"1\"") && has(json["sections"][1]["html"], "a &lt; b"));
+  EXPECT_EQ(json["plots"][0]["series"][0]["values"], nlohmann::json({3, nullptr}));
+  EXPECT_EQ(json["plots"][1]["kind"], "histogram");
+}
+
+TEST(Page, TheLiveDocumentFetchesNothingFromElsewhereAndMarksItsScripts) {
+  const std::string html = live_document("a\"b");
+  for (const char* way : {"src=\"http", "@import", "url(http", "href=\"http"}) EXPECT_FALSE(has(html, way)) << way;
+  EXPECT_TRUE(has(html, "<script nonce=\"a&quot;b\">"));
+  EXPECT_FALSE(has(html, "<script>")) << "a script without the mark would not run";
 }
 
 TEST(Page, WhatToDoStandsThereOnlyWhereThereIsSomething) {

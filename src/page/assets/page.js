@@ -1,8 +1,10 @@
 "use strict";
-(() => {
-  const plots = JSON.parse(document.getElementById("plots").textContent);
+// Draws plots into the elements of `root` that have their numbers as data-plot. A plot that is drawn again keeps its element, if only
+// its values have changed.
+const plotsIn = root => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const drawn = [];
+  let plots = [];
+  let drawn = [];
 
   function scaled(value, step, units) {
     let unit = 0;
@@ -51,22 +53,39 @@
                {label: "how often", stroke: palette.lines[0], fill: palette.lines[0], paths: uPlot.paths.bars({size: [0.8, 60]}), points: {show: false}}],
     }, [plot.labels.map((_, i) => i), plot.counts]];
   }
-  function draw() {
-    drawn.splice(0).forEach(one => one.destroy());
+  function make(plot, place, palette, shape) {
+    const [options, data] = (plot.kind === "histogram" ? histogram : curves)(plot, palette);
+    return {shape, plot: new uPlot(Object.assign({width: place.clientWidth, height: 220}, options), data, place)};
+  }
+  function update(old, plot, place) {
+    place.append(old.plot.root);
+    old.plot.setData(plot.kind === "histogram" ? [plot.labels.map((_, i) => i), plot.counts] : [plot.x, ...plot.series.map(one => one.values)]);
+    return old;
+  }
+  function draw(next) {
     const palette = colours();
-    plots.forEach((plot, i) => {
-      const place = document.getElementById("plot" + i);
-      const [options, data] = (plot.kind === "histogram" ? histogram : curves)(plot, palette);
-      drawn.push(new uPlot(Object.assign({width: place.clientWidth, height: 220}, options), data, place));
+    const before = drawn;
+    plots = next;
+    drawn = plots.map((plot, i) => {
+      const place = root.querySelector(`[data-plot="${i}"]`);
+      const shape = JSON.stringify([place.getAttribute("aria-label"), plot.kind, plot.unit, plot.labels, plot.series && [plot.x.length < 3, ...plot.series.map(one => one.name)]]);
+      const old = before.findIndex(one => one && one.shape === shape);
+      return old < 0 ? make(plot, place, palette, shape) : update(before.splice(old, 1, null)[0], plot, place);
+    });
+    before.forEach(one => one && one.plot.destroy());
+    fit();
+  }
+  function redraw() {
+    drawn.splice(0).forEach(one => one.plot.destroy());
+    draw(plots);
+  }
+  function fit() {
+    drawn.forEach(({plot}) => {
+      const width = plot.root.parentElement.clientWidth;
+      if (width !== plot.width) plot.setSize({width, height: 220});
     });
   }
-  let width = 0;
-  function fit() {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    drawn.forEach(one => one.setSize({width: one.root.parentElement.clientWidth, height: 220}));
-  }
-  draw();
   addEventListener("resize", fit);
-  dark.addEventListener("change", draw);
-})();
+  dark.addEventListener("change", redraw);
+  return {draw};
+};
