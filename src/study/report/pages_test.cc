@@ -84,6 +84,29 @@ TEST(RunPage, OperatorsComeTheBusiestFirstWithHowFarOffTheyMayBe) {
   EXPECT_TRUE(has(bars.bars[0].text, "± 250 ms")) << bars.bars[0].text;
 }
 
+TEST(RunPage, ThePipelineIsAChainFromTheStoreToTheTrainerWithItsTimes) {
+  Ledger ledger = a_run();
+  ledger.stores.resize(1);
+  ledger.stores[0].name = "s3://bucket/";
+  ledger.stores[0].waited = 100;
+  ledger.stores[0].seconds = 2;
+  ledger.steps[1].samples = 1000;
+  ledger.steps[1].bytes_out = 2'048'000;
+  const Page page = run_page(ledger, {}, "");
+  const Chain& chain = first_of<Chain>(*section_of(page, "Pipeline"));
+  ASSERT_EQ(chain.steps.size(), 4u);
+  EXPECT_EQ(chain.steps[0].name, "s3://bucket/");
+  EXPECT_EQ(chain.steps[0].arrow, "20 ms/read");
+  EXPECT_EQ(chain.steps[0].weight, 0.6);
+  EXPECT_EQ(chain.steps[1].name, "flip");
+  EXPECT_EQ(chain.steps[1].arrow, "-") << "no sample was counted";
+  EXPECT_EQ(chain.steps[2].share, 0.75);
+  EXPECT_EQ(chain.steps[2].arrow_note, "2 KiB/sample");
+  EXPECT_EQ(chain.steps[2].arrow, "waited 60.0 %");
+  EXPECT_EQ(chain.steps[3].name, "trainer");
+  EXPECT_EQ(chain.steps[3].note, "500/s");
+}
+
 TEST(RunPage, TimeOfThreadsIsOfAsManyAsThereWereAtEachTime) {
   Ledger ledger = a_run();
   ledger.threads = 1;  // there were two until halfway

@@ -26,13 +26,17 @@ void RunHistory::record(double now_seconds, const Ledger& ledger) {
   // The final snapshot comes at any time. A rate over a very short time would be a meaningless
   // spike.
   if (points_.size() > 1 && point.at - points_.back().at < interval_ / 2) points_.pop_back();
-  if (points_.size() == kMost) halve();
+  if (points_.size() == kMost) make_room();
   points_.push_back(point);
 }
 
 // Counters are sums, so rates over the longer spans stay exact. Of memory the larger value stays,
 // so that no peak is lost.
-void RunHistory::halve() {
+void RunHistory::make_room() {
+  if (span_ == Span::kLastMinutes) {
+    points_.erase(points_.begin());
+    return;
+  }
   std::vector<Point> kept = {points_.front()};
   for (size_t i = 2; i < points_.size(); i += 2) {
     kept.push_back(points_[i]);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,17 @@ namespace forebay {
 struct Ledger;
 
 /// Snapshots of a run's counters, for curves. It holds at most kMost of them, however long the run
-/// is: when it is full, every second one is dropped, and the interval doubles. Not thread-safe.
+/// is. Not thread-safe.
 class RunHistory {
  public:
   static constexpr size_t kMost = 240;
+
+  enum class Span : uint8_t {
+    kWholeRun,     ///< when it is full, every second snapshot is dropped, and the interval doubles
+    kLastMinutes,  ///< a snapshot each second; when it is full, the oldest is dropped
+  };
+  RunHistory() : RunHistory(Span::kWholeRun) {}
+  explicit RunHistory(Span span) : span_(span), interval_(span == Span::kWholeRun ? 0.05 : 1) {}
 
   /// Whether a snapshot is due. Callers ask first, since taking a ledger costs time. `now_seconds`
   /// is from any monotonic clock.
@@ -32,11 +40,12 @@ class RunHistory {
     double storage = 0, compute = 0, user = 0, other = 0;
   };
   static Point point_of(const Ledger& ledger);
-  void halve();
+  void make_room();
   Series rate(std::string name, double Point::* figure) const;
 
   std::vector<Point> points_;
-  double interval_ = 0.05, next_ = 0;  // seconds
+  Span span_;
+  double interval_, next_ = 0;  // seconds
 };
 
 }  // namespace forebay

@@ -73,6 +73,16 @@ TEST(RunHistory, a_peak_of_memory_is_never_left_out) {
   EXPECT_EQ(peak, 900);
 }
 
+TEST(RunHistory, of_the_last_minutes_the_oldest_point_goes_first) {
+  RunHistory history(RunHistory::Span::kLastMinutes);
+  for (int second = 1; second <= 1000; ++second) history.record(second, ledger_at(second, 10 * second));
+  EXPECT_EQ(history.size(), RunHistory::kMost);
+  const std::vector<Block> blocks = history.curves();
+  const Curves& samples = curves_named(blocks, "Samples");
+  EXPECT_EQ(samples.seconds.back(), 1000);
+  EXPECT_EQ(samples.seconds.front(), 1000 - (RunHistory::kMost - 2.0)) << "points a second apart";
+}
+
 TEST(RunHistory, a_clock_that_stood_still_is_no_infinite_rate) {
   RunHistory history;
   for (const double now : {1.0, 2.0, 3.0}) history.record(now, ledger_at(1, 10));

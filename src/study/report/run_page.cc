@@ -26,7 +26,7 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-Section waits_section(const Ledger& ledger, const RunFinding& finding, const RunHistory& history) {
+Section waits_section(const Ledger& ledger, const RunFinding& finding) {
   Bars bars{"While it waited, the oldest sample that was not done", {}, ledger.elapsed_seconds};
   for (const auto& [phrase, seconds] : finding.waits) {
     if (seconds > 0) bars.bars.push_back({phrase, seconds, of_time(seconds, ledger.elapsed_seconds)});
@@ -36,8 +36,50 @@ Section waits_section(const Ledger& ledger, const RunFinding& finding, const Run
     section.blocks.push_back(Paragraph{"Nothing: no time was waited."});
   else
     section.blocks.push_back(std::move(bars));
-  for (Block& curves : history.curves()) section.blocks.push_back(std::move(curves));
   return section;
+}
+
+double share_of(double part, double all) { return all > 0 ? part / all : 0; }
+
+std::string per_sample(double seconds, int64_t samples) {
+  return samples > 0 ? seconds_text(seconds / static_cast<double>(samples)) + "/sample" : "-";
+}
+
+ChainStep store_step(const Ledger& ledger, const StoreStats& store) {
+  const double elapsed = ledger.elapsed_seconds;
+  ChainStep step{store.name,
+                 format_figure(share_of(static_cast<double>(store.bytes), elapsed), PlotUnit::kBytesPerSecond)};
+  const auto waited = static_cast<double>(store.waited);
+  step.arrow = waited > 0 ? seconds_text(store.seconds / waited) + "/read" : "from memory";
+  step.weight = share_of(ledger.waits.storage + ledger.waits.slot, elapsed);
+  return step;
+}
+
+ChainStep operator_step(const StepStats& step, double busy_of_all) {
+  const double busy = share_of(step.busy_seconds, busy_of_all);
+  ChainStep shown{step.name, format_figure(busy, PlotUnit::kShare) + " of CPU time", busy};
+  shown.arrow = per_sample(step.busy_seconds + step.waiting_seconds, step.samples);
+  if (step.samples > 0) shown.arrow_note = bytes_text(step.bytes_out / static_cast<uint64_t>(step.samples)) + "/sample";
+  shown.weight = busy;
+  return shown;
+}
+
+// The data set's store, the operators, and the trainer. Times are on the arrows: what a read or an
+// operator took for a sample, and for how much of the time the trainer waited.
+Section pipeline_section(const Ledger& ledger) {
+  double busy = 0;
+  for (const StepStats& step : ledger.steps) busy += step.busy_seconds;
+  Chain chain;
+  if (!ledger.stores.empty()) chain.steps.push_back(store_step(ledger, ledger.stores.front()));
+  for (const StepStats& step : ledger.steps) chain.steps.push_back(operator_step(step, busy));
+  const double waited = share_of(ledger.consumer_wait_seconds, ledger.elapsed_seconds);
+  if (!chain.steps.empty()) {
+    chain.steps.back().arrow = "waited " + format_figure(waited, PlotUnit::kShare);
+    chain.steps.back().weight = waited;
+  }
+  chain.steps.push_back({"trainer", format_figure(share_of(static_cast<double>(ledger.samples), ledger.elapsed_seconds),
+                                                  PlotUnit::kPerSecond)});
+  return {"Pipeline", {std::move(chain)}};
 }
 
 Bar busy_bar(const StepStats& step, double all) {
@@ -88,7 +130,7 @@ Section threads_section(const Ledger& ledger) {
 }
 
 Section memory_section(const Ledger& ledger) {
-  Bars bars{"In use at the end, by use", {}, static_cast<double>(ledger.memory_budget)};
+  Bars bars{"In use, by use", {}, static_cast<double>(ledger.memory_budget)};
   const std::pair<const char*, uint64_t> uses[] = {
       {"batches", ledger.memory_batches},         {"fetched", ledger.memory_fetched},
       {"working", ledger.memory_working},         {"pool", ledger.memory_pool},
@@ -99,7 +141,7 @@ Section memory_section(const Ledger& ledger) {
     if (bytes > 0) bars.bars.push_back({name, static_cast<double>(bytes), bytes_text(bytes)});
   }
   return {"Memory",
-          {Paragraph{fmt::format("Budget {}, peak {}, at the end {}.", bytes_text(ledger.memory_budget),
+          {Paragraph{fmt::format("Budget {}, peak {}, now {}.", bytes_text(ledger.memory_budget),
                                  bytes_text(ledger.memory_peak), bytes_text(ledger.memory_used))},
            std::move(bars)}};
 }
@@ -111,13 +153,11 @@ HistogramPlot plot_of(std::string caption, PlotUnit unit, const Histogram& histo
 Section store_section(const StoreStats& store) {
   Table table{"", {"what", "figure"}, {}};
   const std::pair<const char*, uint64_t> counts[] = {
-      {"requests", store.requests},   {"answered at once", store.immediate},
-      {"had to wait", store.waited},  {"opens", store.opens},
-      {"listings", store.listings},   {"metadata calls", store.heads},
-      {"attempts", store.attempts},   {"retries", store.retries},
-      {"throttled", store.throttled}, {"timeouts", store.timeouts},
-      {"hedges", store.hedges},       {"hedges won", store.hedges_won},
-      {"errors", store.errors}};
+      {"in flight", store.in_flight},   {"requests", store.requests}, {"answered at once", store.immediate},
+      {"had to wait", store.waited},    {"opens", store.opens},       {"listings", store.listings},
+      {"metadata calls", store.heads},  {"attempts", store.attempts}, {"retries", store.retries},
+      {"throttled", store.throttled},   {"timeouts", store.timeouts}, {"hedges", store.hedges},
+      {"hedges won", store.hedges_won}, {"errors", store.errors}};
   table.rows.push_back({"bytes", bytes_text(store.bytes)});
   for (const auto& [name, count] : counts) {
     if (count > 0) table.rows.push_back({name, fmt::format("{}", count)});
@@ -187,11 +227,13 @@ Page run_page(const Ledger& ledger, const RunHistory& history, const std::string
   page.footnote =
       "Times of waits and threads are measured, not sampled. What each figure means: docs/reference/stats.md.";
   add_facts(ledger, page);
-  page.sections = {waits_section(ledger, finding, history), steps_section(ledger), threads_section(ledger),
-                   memory_section(ledger)};
+  page.sections = {pipeline_section(ledger), waits_section(ledger, finding), steps_section(ledger),
+                   threads_section(ledger), memory_section(ledger)};
   for (const StoreStats& store : ledger.stores) page.sections.push_back(store_section(store));
   if (!ledger.caches.empty()) page.sections.push_back(caches_section(ledger));
   if (!ledger.tuning.empty()) page.sections.push_back(tuning_section(ledger));
+  if (std::vector<Block> curves = history.curves(); !curves.empty())
+    page.sections.insert(page.sections.begin() + 1, {"Over time", std::move(curves)});
   return page;
 }
 
