@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "serve/runtime_folder.h"
+
 namespace forebay {
 
 namespace {
@@ -25,26 +27,6 @@ constexpr int kConnectSeconds = 3;
 
 Status errno_status(const char* what, const std::string& path) {
   return unavailable(fmt::format("{}: {}", what, std::strerror(errno))).with_key(path);
-}
-
-std::string folder_of_user() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/' && access(runtime, W_OK | X_OK) == 0)
-    return std::string(runtime) + "/forebay";
-  return fmt::format("/tmp/forebay-{}", getuid());
-}
-
-// Creates the folder and checks its owner: in /tmp another user could have created it before.
-Status make_private_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return errno_status("this folder cannot be made", folder);
-  struct stat info{};
-  if (lstat(folder.c_str(), &info) != 0) return errno_status("this folder cannot be looked at", folder);
-  if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
-    return unavailable(
-               "servers listen in a folder of yours that nobody else can enter, and this is none: remove it, or "
-               "set XDG_RUNTIME_DIR")
-        .with_key(folder);
-  return {};
 }
 
 bool is_name(std::string_view name) {
@@ -73,7 +55,7 @@ Result<std::string> socket_path(std::string_view name) {
           fmt::format("'{}' is no name of a server: letters, digits, '-', '_' and '.', 64 at most; or "
                       "the path of a socket",
                       name));
-    const std::string folder = folder_of_user();
+    const std::string folder = runtime_folder();
     FOREBAY_RETURN_IF_ERROR(make_private_folder(folder));
     path = fmt::format("{}/{}{}", folder, name, kEnding);
   }
@@ -85,7 +67,7 @@ Result<std::string> socket_path(std::string_view name) {
 
 std::string serve_command(const std::string& path, std::string_view verb) {
   std::string_view name = path;
-  const std::string folder = folder_of_user() + "/";
+  const std::string folder = runtime_folder() + "/";
   // A socket in a subfolder has no name and is given by its path.
   if (name.starts_with(folder) && name.ends_with(kEnding) && name.find('/', folder.size()) == name.npos)
     name = name.substr(folder.size(), name.size() - folder.size() - kEnding.size());

@@ -21,26 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A temporary folder that is $XDG_RUNTIME_DIR while it exists.
-class RuntimeFolder {
- public:
-  RuntimeFolder() {
-    if (const char* const set = std::getenv("XDG_RUNTIME_DIR")) before_ = set;
-    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
-  }
-  ~RuntimeFolder() {
-    if (before_)
-      setenv("XDG_RUNTIME_DIR", before_->c_str(), 1);
-    else
-      unsetenv("XDG_RUNTIME_DIR");
-  }
-  std::string sockets() const { return folder_.path() + "/forebay"; }
-  std::string path() const { return folder_.path(); }
-
- private:
-  serve_test::Folder folder_;
-  std::optional<std::string> before_;
-};
+using serve_test::RuntimeFolder;
 
 TEST(SocketPath, of_a_name_lies_in_a_folder_that_only_its_user_can_enter) {
   const RuntimeFolder runtime;

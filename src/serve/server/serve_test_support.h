@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -34,6 +36,27 @@ class Folder {
 
  private:
   std::string path_;
+};
+
+/// A temporary folder that is $XDG_RUNTIME_DIR while it exists.
+class RuntimeFolder {
+ public:
+  RuntimeFolder() {
+    if (const char* const set = std::getenv("XDG_RUNTIME_DIR")) before_ = set;
+    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  }
+  ~RuntimeFolder() {
+    if (before_)
+      setenv("XDG_RUNTIME_DIR", before_->c_str(), 1);
+    else
+      unsetenv("XDG_RUNTIME_DIR");
+  }
+  std::string sockets() const { return folder_.path() + "/forebay"; }
+  std::string path() const { return folder_.path(); }
+
+ private:
+  Folder folder_;
+  std::optional<std::string> before_;
 };
 
 /// A temporary folder with a .npy file whose row i begins with i.
