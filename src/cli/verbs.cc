@@ -21,6 +21,7 @@ constexpr Verb kVerbs[] = {
     {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},
     {"serve", "one engine for the processes of this host; also: status, stop", serve_verb},
     {"simulate", "what a pipeline would give on many hosts, and what would make it faster", simulate_verb},
+    {"ui", "the live pages of running loaders: loader.show(), or FOREBAY_UI=1", ui_verb},
 };
 
 std::string program_help() {

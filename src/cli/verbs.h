@@ -43,5 +43,6 @@ int simulate_verb(const Arguments& arguments, const Console& console);
 int run_verb(const Arguments& arguments, const Console& console);
 int serve_verb(const Arguments& arguments, const Console& console);
 int plan_verb(const Arguments& arguments, const Console& console);
+int ui_verb(const Arguments& arguments, const Console& console);
 
 }  // namespace forebay
