@@ -10,14 +10,14 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 
 
 class Chromium:
-    """One browser without a network; use it as a context manager."""
+    """One browser without a network but 127.0.0.1; use it as a context manager."""
 
     def __enter__(self):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         command = (f'exec "$0" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --remote-debugging-pipe '
-                   f'--user-data-dir="$1" --host-resolver-rules="MAP * ~NOTFOUND" about:blank 3<&{theirs_in} 4>&{theirs_out}')
+                   f'--user-data-dir="$1" --host-resolver-rules="MAP * ~NOTFOUND, EXCLUDE 127.0.0.1" about:blank 3<&{theirs_in} 4>&{theirs_out}')
         self._process = subprocess.Popen(["bash", "-c", command, PROGRAM, self._profile.name], pass_fds=(theirs_in, theirs_out),
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs_in), os.close(theirs_out)
@@ -57,13 +57,15 @@ class Chromium:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
-    def open(self, path, width, dark=False, scripts=True):
-        """Until the page has loaded."""
+    def open(self, place, width, dark=False, scripts=True):
+        """A file, or an address of this host. Until the page has loaded."""
         self.events.clear()
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self.call("Page.navigate", url=f"file://{path}")
+        went = self.call("Page.navigate", url=str(place) if str(place).startswith("http:") else f"file://{place}")
+        if "loaderId" not in went:  # it is there already, and has a "#"
+            self.call("Page.reload")
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._read())
 
@@ -71,7 +73,7 @@ class Chromium:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def complaints(self):
-        """Exceptions and messages of the console, and whatever was asked for beside the file."""
+        """Exceptions and messages of the console, and whatever was asked for beside files and this host."""
         found = []
         for event in self.events:
             parameters = event.get("params", {})
@@ -79,7 +81,7 @@ class Chromium:
                 found.append(json.dumps(parameters))
             elif event.get("method") == "Network.requestWillBeSent":
                 url = parameters["request"]["url"]
-                if not url.startswith(("file:", "data:")):
+                if not url.startswith(("file:", "data:", "http://127.0.0.1:")):
                     found.append(url)
         return found
 
