@@ -11,6 +11,7 @@ from .errors import InvalidArgument
 
 if TYPE_CHECKING:
     from . import _core as core
+    from ._live import LivePage
     from ._workers import Workers
     from .diagnosis import Diagnosis
     from .pipeline import Pipeline
@@ -24,6 +25,7 @@ class LoaderReports:
         _begun_s: float
         _core: core.Loader
         _given: Mapping[str, Any]
+        _page: LivePage | None
         _pipeline: Pipeline
         _workers: Workers
 
@@ -48,6 +50,32 @@ class LoaderReports:
         if path is not None:
             self._core.write_report(os.fsdecode(path))
         return self._core.report()
+
+    def show(self, port: int = 0) -> LivePage:
+        """Serves a live page over this loader, for browsers on this host, and returns it.
+
+        The page shows speed, waits, threads, requests, memory and caches of the last seconds, the
+        samples of the current batch, and the ranks of the job on this host that have a page, too.
+        `diagnose()` and `fb.profile` can be started from it; the loader delivers nothing meanwhile.
+        It loads nothing from a network. In a notebook it shows itself.
+
+        It listens at 127.0.0.1 alone and answers only those who know the token in its address,
+        `.url` of the result, which `forebay ui` prints, too. It ends with the loader, or with its
+        `close()`. While it is open, this returns the same page again.
+
+        Args:
+            port: the port; 0 chooses a free one.
+
+        Errors: InvalidArgument (the port cannot be used, the loader is closed), Unavailable (there
+        is no folder of yours for the file by which `forebay ui` finds the page).
+        """
+        from ._live import LivePage
+
+        if self._page is None or self._page.closed:
+            if self.closed:
+                raise InvalidArgument("show(): this loader is closed; open a new one")
+            self._page = LivePage(self, port)
+        return self._page
 
     def tuning(self) -> list[dict[str, Any]]:
         """Returns the automatic changes that the engine made while the loader ran, the oldest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Mapping
+from contextvars import ContextVar
+from typing import Any, Callable, Mapping
 
 from . import _core
 from ._options import _bytes, _count_or_auto
@@ -14,6 +15,9 @@ from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
 
+
+# Called now and then by studies that are begun in its context; ends them by raising.
+poll: ContextVar[Callable[[], None] | None] = ContextVar("poll", default=None)
 
 pace = 1.0  # factor on the usual measuring time; tests that do not check speeds use a small one
 

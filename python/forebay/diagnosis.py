@@ -118,6 +118,7 @@ def diagnose(
         verify=bool(verify),
         can_use_processes=any(map(can_move, pipeline._functions.values())),
         pace=_trying.pace,
+        poll=_trying.poll.get(),
     )
     data = json.loads(found.to_json())
     remedies = [

@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core, _process_group, _ray_train
 from ._feeding import UserStream
@@ -22,6 +22,9 @@ from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from ._live import LivePage
 
 __all__ = ["Loader", "digest"]
 
@@ -189,6 +192,7 @@ class Loader(LoaderReports):
         self._iterations = 0
         self._ready = False
         self._begun_s = 0.0  # time of the request for the first batch
+        self._page: LivePage | None = None
         self._core = _open(pipeline, options)
         for told in self._core.warnings():
             try:
@@ -243,6 +247,13 @@ class Loader(LoaderReports):
     def _next(self) -> _core.Batch | None:
         if not self._begun_s:
             self._begun_s = time.monotonic()
+            if os.environ.get("FOREBAY_UI", "0") not in ("", "0"):
+                from ._live import show_if_asked
+
+                show_if_asked(self)
+        return self._fetch() if self._page is None else self._page._watch(self._fetch)
+
+    def _fetch(self) -> _core.Batch | None:
         torch = sys.modules.get("torch")
         if torch is None or not torch.autograd._profiler_enabled():
             return self._call(self._core.next)
@@ -371,6 +382,8 @@ class Loader(LoaderReports):
         Batches stay valid. A user function that does not return within 5 s is left running on its
         thread, with a warning.
         """
+        if self._page is not None:
+            self._page.close()
         self._core.close()
         source = self._pipeline._functions.get(0)
         left = source.stop(STUCK_AFTER_S) if isinstance(source, UserStream) else []

@@ -178,6 +178,7 @@ def profile(
         weights=_weights(weights),
         files=None if files is None else os.fsdecode(files),
         pace=_trying.pace,
+        poll=_trying.poll.get(),
     )
     return _told(found, pipeline)
 

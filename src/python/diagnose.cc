@@ -37,7 +37,8 @@ std::function<void()> step_of(const nb::object& step) {
 
 Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
                         std::optional<uint64_t> memory, const nb::object& step, const nb::object& open,
-                        double budget_seconds, bool verify, bool can_use_processes, double pace) {
+                        double budget_seconds, bool verify, bool can_use_processes, double pace,
+                        const nb::object& poll) {
   DiagnoseOptions options;
   options.loader.resources.threads = threads;
   options.loader.resources.requests = requests;
@@ -48,7 +49,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.pace = pace;
   options.can_use_processes = can_use_processes;
   options.open = failing_with_a_status(opened_by(open, description.keep));
-  options.poll = look_at_signals;
+  options.poll = polling(poll);
   options.hand_over = as_a_loop_does();
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {
@@ -75,6 +76,8 @@ void bind_diagnose(nb::module_& module) {
   nb::class_<Diagnosis>(module, "Diagnosis", "What diagnose() found; forebay.Diagnosis is its public face.")
       .def("to_text", [](const Diagnosis& self) { return python::to_text(forebay::to_text(self)); })
       .def("to_json", [](const Diagnosis& self) { return python::to_text(to_json(self)); })
+      .def("live_json",
+           [](const Diagnosis& self) { return python::to_text(to_live_json(diagnosis_page(self, "pipeline"))); })
       .def(
           "write_report",
           [](const Diagnosis& self, nb::str path) {
@@ -86,7 +89,7 @@ void bind_diagnose(nb::module_& module) {
       .def("remedies", &remedies_of, arg("of"), "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run_diagnosis, arg("description"), nb::kw_only(), arg("threads").none(),
              arg("requests").none(), arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"),
-             arg("verify"), arg("can_use_processes"), arg("pace"));
+             arg("verify"), arg("can_use_processes"), arg("pace"), arg("poll").none());
 }
 
 }  // namespace forebay::python

@@ -14,6 +14,7 @@
 #include "python/diagnose.h"
 #include "python/feed.h"
 #include "python/foreign_call.h"
+#include "python/live.h"
 #include "python/loader.h"
 #include "python/materialize.h"
 #include "python/profile.h"
@@ -53,6 +54,7 @@ NB_MODULE(_core, module) {
   bind_foreign_call(module);
   bind_feed(module);
   bind_loader(module);
+  bind_live(module);
   bind_diagnose(module);
   bind_profile(module);
   bind_simulate(module);

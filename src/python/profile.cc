@@ -27,7 +27,7 @@ using Weights = std::tuple<double, double, double>;
 Profile run_profile(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
                     std::optional<uint64_t> memory, const nb::object& open, const nb::object& open_whole,
                     std::optional<int64_t> samples, double budget_seconds, const Weights& weights,
-                    std::optional<std::string> files, double pace) {
+                    std::optional<std::string> files, double pace, const nb::object& poll) {
   ProfileOptions options;
   options.loader.resources.threads = threads;
   options.loader.resources.requests = requests;
@@ -38,7 +38,7 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
   options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
   options.open = failing_with_a_status(opened_by(open, description.keep));
   options.open_whole = failing_with_a_status(opened_by(open_whole, description.keep), /*before=*/true);
-  options.poll = look_at_signals;
+  options.poll = polling(poll);
   options.hand_over = as_a_loop_does();
   if (files) options.files = trying_files(std::move(*files));
   const Pipeline pipeline = description.pipeline();
@@ -75,6 +75,8 @@ void bind_profile(nb::module_& module) {
   nb::class_<Profile>(module, "Profile", "What profile() found; forebay.Profile is its public face.")
       .def("to_text", [](const Profile& self) { return python::to_text(forebay::to_text(self)); })
       .def("to_json", [](const Profile& self) { return python::to_text(to_json(self)); })
+      .def("live_json",
+           [](const Profile& self) { return python::to_text(to_live_json(profile_page(self, "pipeline"))); })
       .def(
           "write_report",
           [](const Profile& self, nb::str path) {
@@ -89,7 +91,7 @@ void bind_profile(nb::module_& module) {
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
              arg("memory").none(), arg("open"), arg("open_whole"), arg("samples").none(), arg("budget_seconds"),
-             arg("weights"), arg("files").none(), arg("pace"));
+             arg("weights"), arg("files").none(), arg("pace"), arg("poll").none());
 }
 
 }  // namespace forebay::python

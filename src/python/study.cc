@@ -92,4 +92,13 @@ void look_at_signals() {
   check_signals();
 }
 
+std::function<void()> polling(const nb::object& poll) {
+  // By reference, because no Python reference may be counted without the lock.
+  return [&poll] {
+    const nb::gil_scoped_acquire locked;
+    check_signals();
+    if (!poll.is_none()) poll();
+  };
+}
+
 }  // namespace forebay::python

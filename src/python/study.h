@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 #include <nanobind/nanobind.h>
 
@@ -18,6 +19,9 @@ OpenChanged opened_by(const nanobind::object& open, const nanobind::object& keep
 OpenChanged failing_with_a_status(OpenChanged open, bool before = false);
 /// Takes the interpreter lock and throws if the program was interrupted.
 void look_at_signals();
+/// Returns a function that does the same, and throws what the Python function `poll` raised. `poll`
+/// may be None, and must outlive the result.
+std::function<void()> polling(const nanobind::object& poll);
 /// Converts each batch to the object that Python's loops get, and drops the previous one, as they
 /// do. Throws if the program was interrupted. Create and destroy the result with the interpreter
 /// lock held.
