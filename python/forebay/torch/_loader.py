@@ -77,7 +77,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return object.__new__(_PipelineLoader if cls is DataLoader and isinstance(dataset, Pipeline) else cls)
 
     def __init__(
-        self,
+        self: DataLoader[Any],  # checkers cannot infer what a data set of any type holds
         dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
