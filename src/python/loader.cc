@@ -106,7 +106,10 @@ void PyLoader::raise_from(const Status& status) {
   if (!status.payload()) raise(status);
   // The last status with this payload drops its token, so it is held until Python has looked the
   // token up.
-  raised_ = status;
+  {
+    const Lock lock(raised_mutex_);
+    raised_ = status;
+  }
   const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());

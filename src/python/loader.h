@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "base/mutex.h"
 #include "base/timed_mutex.h"
 #include "forebay/loader.h"
 #include "forebay/shared_loader.h"
@@ -78,7 +79,9 @@ class PyLoader {
   nb::object convert_;
   std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   pid_t process_;
-  Status raised_;  // keeps the payload of the last user exception until Python has looked it up
+  Mutex raised_mutex_;
+  // Keeps the payload of the last user exception until Python has looked it up.
+  Status raised_ FOREBAY_GUARDED_BY(raised_mutex_);
 };
 
 void bind_loader(nb::module_& module);
