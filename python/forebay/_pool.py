@@ -112,8 +112,7 @@ class Pool:
             return []  # a forked child has no threads
         shared = self._shared
         shared.over.set()
-        with shared.lock:
-            slots = list(shared.slots.values())
+        slots = shared.present()
         deadline = time.monotonic() + STUCK_AFTER_S
         for thread in [shared.monitor, *(slot.thread for slot in slots)]:
             if thread is not None and thread is not threading.current_thread() and thread.ident is not None:
@@ -131,6 +130,10 @@ class _Shared:
         self.monitor: threading.Thread | None = None
         self.completed = 0  # calls of slots that ended
         self.decisions: collections.deque[tuple[float, int, int]] = collections.deque(maxlen=_MOST_DECISIONS)
+
+    def present(self) -> list[Slot]:
+        with self.lock:
+            return list(self.slots.values())
 
     def follow(self) -> None:
         """Starts missing threads. Surplus threads end by themselves."""
@@ -240,9 +243,9 @@ class _Look:
         self.cpu_s = time.process_time()
 
     def sample(self, shared: _Shared, cores: int) -> Sample:
-        lock_taken = _lock_taken() if any([slot.busy_since_s for slot in tuple(shared.slots.values())]) else 0.0
+        lock_taken = _lock_taken() if any(slot.busy_since_s for slot in shared.present()) else 0.0
         with shared.lock:
-            slots = list(shared.slots.values())
+            slots = shared.present()
             completed = shared.completed + sum(slot.completed for slot in slots)
         now_s, cpu_s = time.perf_counter(), time.process_time()
         seconds = max(now_s - self.at_s, 1e-6)

@@ -1,6 +1,7 @@
 #include "python/array.h"
 
 #include <array>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -65,7 +66,7 @@ nb::object to_read_only_numpy(Tensor tensor, const std::string& field) {
 nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<nb::array_api>>(std::move(tensor)); }
 
 bool has_numpy() {
-  static bool has = false;  // under the interpreter's lock
+  static std::atomic<bool> has = false;
   if (!has) has = nb::borrow<nb::dict>(PyImport_GetModuleDict()).contains("numpy");
   return has;
 }

@@ -116,7 +116,11 @@ nb::object PyBatch::field(const std::string& name) {
   for (size_t i = 0; i < batch_.fields.size(); ++i) {
     if (batch_.fields[i].name != name) continue;
     // Cached, so that `batch["x"] is batch["x"]` and lists of texts are built once.
-    if (!cached_fields_[i].is_valid()) cached_fields_[i] = to_python(batch_.fields[i]);
+    if (!cached_fields_[i].is_valid()) {
+      nb::object made = to_python(batch_.fields[i]);
+      // Python code that to_python() runs may let another thread in, which then was first.
+      if (!cached_fields_[i].is_valid()) cached_fields_[i] = std::move(made);
+    }
     return cached_fields_[i];
   }
   raise_no_field(batch_, name);
@@ -168,7 +172,8 @@ void bind_batch(nb::module_& module) {
       "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, for lists of\n"
       "them a list of lists, built when first looked at. len(batch) is the number of rows; iterating gives the names "
       "of the fields.")
-      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> Array"))
+      .def("__getitem__", &PyBatch::field, nb::lock_self(), nb::arg("name"),
+           nb::sig("def __getitem__(self, name: str) -> Array"))
       .def(
           "__contains__",
           [](const PyBatch& self, nb::handle name) {
@@ -180,16 +185,16 @@ void bind_batch(nb::module_& module) {
           "__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
-      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, Array]]"),
+      .def("items", &PyBatch::items, nb::lock_self(), nb::sig("def items(self) -> list[tuple[str, Array]]"),
            "(name, value) of each field.")
       .def("buffers", &PyBatch::buffers, nb::arg("name"), nb::sig("def buffers(self, name: str) -> tuple[Array, ...]"),
            "The arrays that a field lies in, sharing the batch's memory: (values,); for ragged fields, bytes and\n"
            "text (values, offsets), where values of bytes and text are uint8; for lists of bytes and of text\n"
            "(values, offsets, string_offsets): row i has the strings offsets[i] to offsets[i + 1], and string s\n"
            "the bytes string_offsets[s] to string_offsets[s + 1].")
-      .def_prop_ro("ids", &PyBatch::ids, nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
+      .def_prop_ro("ids", &PyBatch::ids, nb::lock_self(), nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
-      .def_prop_ro("positions", &PyBatch::positions,
+      .def_prop_ro("positions", &PyBatch::positions, nb::lock_self(),
                    nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): where the samples stand in the epoch's global order.")
       .def_prop_ro(

@@ -109,7 +109,10 @@ void PyLoader::raise_from(const Status& status) {
   if (!status.payload()) raise(status);
   // The last status with this payload drops its token, so it is held until Python has looked the
   // token up.
-  raised_ = status;
+  {
+    const Lock lock(mutex_);
+    raised_ = status;
+  }
   const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
@@ -269,8 +272,11 @@ nb::tuple PyLoader::limit() {
     nb::gil_scoped_release unlocked;
     since.after = target.stats();
   }
-  if (at_last_limit_) since.before = std::move(*at_last_limit_);
-  at_last_limit_ = std::make_unique<Ledger>(since.after);
+  {
+    const Lock lock(mutex_);
+    if (at_last_limit_) since.before = std::move(*at_last_limit_);
+    at_last_limit_ = std::make_unique<Ledger>(since.after);
+  }
   const Limiter limiter = limiter_of(since, given_);
   return nb::make_tuple(std::string(name_of(limiter.limit)), limiter.share);
 }

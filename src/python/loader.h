@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "base/mutex.h"
 #include "base/timed_mutex.h"
 #include "forebay/loader.h"
 #include "forebay/shared_loader.h"
@@ -86,8 +87,10 @@ class PyLoader {
   std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   pid_t process_;
   LoaderOptions given_;  // only the numbers of which one may be the limit
-  std::unique_ptr<Ledger> at_last_limit_;
-  Status raised_;  // keeps the payload of the last user exception until Python has looked it up
+  Mutex mutex_;          // without the interpreter's lock, threads may call at once
+  std::unique_ptr<Ledger> at_last_limit_ FOREBAY_GUARDED_BY(mutex_);
+  // Keeps the payload of the last user exception until Python has looked it up.
+  Status raised_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 void bind_loader(nb::module_& module);

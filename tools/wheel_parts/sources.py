@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from wheel_parts.roots import Failed, Root
+from wheel_parts.roots import DEBIAN, Failed, Root
 
 
 def _fetched(uri: str, sha256: str, folder: Path) -> Path | None:
@@ -24,13 +24,26 @@ def _fetched(uri: str, sha256: str, folder: Path) -> Path | None:
     return file
 
 
-def unpacked(root: Root, source: str) -> str:
+def _lists_of(root: Root, suite: str) -> dict[str, str]:
+    """Gives apt lists of the sources of this suite alone, beside its own. Returns the variables for commands that are to use them."""
+    (root / f"etc/apt/{suite}.list").write_text(f"deb-src {DEBIAN} {suite} main\n")
+    (root / f"etc/apt/{suite}.conf").write_text(
+        f'Dir::Etc::SourceList "/etc/apt/{suite}.list";\nDir::Etc::SourceParts "-";\nDir::State::Lists "/var/lib/apt/lists-{suite}";\n'
+        'Dir::Cache::srcpkgcache "";\nDir::Cache::pkgcache "";\n')
+    variables = {"APT_CONFIG": f"/etc/apt/{suite}.conf"}
+    root.run(f"mkdir -p /var/lib/apt/lists-{suite}/partial && apt-get update -qq", **variables)
+    return variables
+
+
+def unpacked(root: Root, source: str, suite: str = "") -> str:
     """Unpacks the newest version whose files the archive has into /sources/NAME of the root, and returns that version.
 
-    apt-get source would do this, but needs the .dsc file as well, and some mirrors have the archives of a version and not that.
+    It is of `suite`, or else of those that the root's own lists name. apt-get source would do this, but needs the .dsc file as well, and
+    some mirrors have the archives of a version and not that.
     """
+    variables = _lists_of(root, suite) if suite else {}
     lists = root.run(f"""for version in $(apt-cache showsrc --only-source {source} | sed -n 's/^Version: //p' | sort -Vru); do
-        echo "version $version"; apt-get source -qq --print-uris --only-source {source}=$version; done 2>/dev/null""")
+        echo "version $version"; apt-get source -qq --print-uris --only-source {source}=$version; done 2>/dev/null""", **variables)
     kept = root / "sources/files"
     kept.mkdir(parents=True, exist_ok=True)
     for chunk in lists.split("version ")[1:]:

@@ -15,6 +15,8 @@ set(PKG_CONFIG_ARGN --static)
 # What is linked in is nobody else's business: of two libraries with the same names in one process, each is used by its owner alone.
 file(GLOB archives RELATIVE /sysroot/usr/local/lib /sysroot/usr/local/lib/*.a)
 list(JOIN archives ":" archives)
+set(without_unused "-Wl,--gc-sections")  # the libraries are compiled with a section for each function
 foreach(kind SHARED MODULE)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-Wl,--exclude-libs,libstdc++.a:libgcc.a:libglibc_shims.a:${archives}")
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "${without_unused} -Wl,--exclude-libs,libstdc++.a:libgcc.a:libglibc_shims.a:${archives}")
 endforeach()
+set(CMAKE_EXE_LINKER_FLAGS_INIT "${without_unused}")

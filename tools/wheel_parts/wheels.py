@@ -9,6 +9,7 @@ from wheel_parts.pythons import Python
 from wheel_parts.roots import Failed, Root, copied, host
 
 MOST_BYTES = 15_000_000
+PLATFORM = "manylinux_2_31_x86_64"  # the glibc of toolchain.GLIBC
 # Files that belong to glibc, and the unwinder that glibc itself loads and is nowhere without.
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
 # Those that pyarrow brings and has loaded before the module of tables is.
@@ -22,7 +23,8 @@ export SKBUILD_INSTALL_STRIP=true
 {environment}/bin/python -m pip wheel -v . --no-deps --no-build-isolation --no-index --disable-pip-version-check --wheel-dir /wheels/{name}
 """
 
-# auditwheel puts the shared libraries beside the package, gives them names of their own, and names the oldest glibc that will do.
+# auditwheel puts the shared libraries beside the package, gives them names of their own, and names the oldest glibc that will do. It would look for
+# the engine, which the program finds where the wheel is installed.
 REPAIR = """
 cd /wheels/{name}
 {environment}/bin/python -m wheel unpack -d unpacked *.whl
@@ -30,8 +32,8 @@ licences="$(echo unpacked/*/*.dist-info)/licenses/libraries"
 mkdir -p "$licences" licensed repaired
 cp {prefix}/licences/* "$licences/"
 {environment}/bin/python -m wheel pack -d licensed unpacked/*
-LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' \\
-  -w repaired licensed/*.whl
+LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --strip --zip-compression-level 9 \\
+  --exclude libforebay.so --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' -w repaired licensed/*.whl
 """
 
 
@@ -61,13 +63,15 @@ def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> 
 def described(wheel: Path) -> str:
     """What a wheel is: its tag, its size, and its native files. Raises Failed where it is not what is promised."""
     problems, lines = [], [f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB"]
+    if PLATFORM not in wheel.name:
+        problems.append(f"its tag is not {PLATFORM}")
     if wheel.stat().st_size > MOST_BYTES:
         problems.append(f"more than {MOST_BYTES / 1e6:.0f} MB")
     folder = wheel.with_suffix(".unpacked")
     shutil.rmtree(folder, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
-        bundled = {Path(name).name for name in archive.namelist() if ".libs/" in name}
+        bundled = {Path(name).name for name in archive.namelist() if ".so" in name}
         licences = {Path(name).stem for name in archive.namelist() if "/licenses/libraries/" in name}
     for file in sorted(folder.rglob("*")):
         if not file.is_file() or file.read_bytes()[:4] != b"\x7fELF":

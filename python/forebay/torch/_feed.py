@@ -110,7 +110,7 @@ class Feed:
         return oldest
 
     def _awaited(self, task: Task) -> str:
-        running = sorted(task.running.items(), key=lambda one: one[1])[:1]
+        running = sorted(task.running.copy().items(), key=lambda one: one[1])[:1]
         if not running:
             return f"batch {task.number} has not been begun, the threads are busy with earlier ones"
         (item, since_s), = running
