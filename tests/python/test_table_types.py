@@ -57,6 +57,7 @@ def rows(pipeline, **loader):
         return [{name: batch[name] for name in batch} for batch in opened]
 
 
+PYARROW = int(pa.__version__.split(".")[0])
 INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 
 
@@ -87,6 +88,8 @@ def extremes(kind):
         ticks = [0, 1]
     if pa.types.is_date64(kind):  # whole days alone are dates
         ticks = [86_400_000 * (2**31 - 1), -86_400_000, 0]
+    if kind == pa.timestamp("s") and PYARROW < 25:  # which writes others to Parquet as other moments, without an error
+        ticks = [wide.max // 1000, -(wide.max // 1000), -1]
     return [(v, v) for v in ticks]
 
 
@@ -252,6 +255,7 @@ def test_types_are_refused_where_they_make_no_sense(tmp_path):
     assert column(fb.parquet(tmp_path / "t.parquet", types={"s.m": str}), "s.m") == ["1"]
 
 
+@pytest.mark.skipif(PYARROW < 23, reason="pyarrow before 23 writes parts of seconds before 1970 as other moments")
 def test_int96_timestamps_are_exact_in_any_unit_or_bad(tmp_path):
     written = [datetime.datetime(2024, 1, 1, 0, 0, 0, 1), datetime.datetime(9999, 12, 31, 3), datetime.datetime(1, 1, 1),
                datetime.datetime(1677, 9, 21, 0, 12, 43, 145225), None]
