@@ -17,14 +17,13 @@ constexpr int64_t kMp3Block = 4608;             // frames delivered at a time
 constexpr uint64_t kMp3WorkingBytes = 1 << 19;  // a decoder's state, buffer and index
 
 // By default the library takes the fastest decoder for the processor, and their results differ in
-// the last bits. The decoders named here run on every processor of their architecture; the first
-// exists only on 64-bit x86.
+// the last bits. The decoders named here run on every processor of their architecture.
 mpg123_handle* new_mp3_decoder() {
   // Once per process. Later versions do not need it, and earlier ones do not allow two threads to
   // do it.
   static const int started = mpg123_init();
   if (started != MPG123_OK) return nullptr;
-  for (const char* name : {"x86-64", "generic"}) {
+  for (const char* name : {kMp3Decoder, "generic"}) {
     if (mpg123_handle* handle = mpg123_new(name, nullptr)) return handle;
   }
   return nullptr;

@@ -9,6 +9,15 @@ namespace forebay {
 
 using AudioBytes = std::span<const uint8_t>;
 
+/// The fastest of libmpg123's decoders that every processor of this architecture can run.
+#if defined(__x86_64__)
+inline constexpr const char* kMp3Decoder = "x86-64";
+#elif defined(__aarch64__)
+inline constexpr const char* kMp3Decoder = "NEON64";
+#else
+inline constexpr const char* kMp3Decoder = "generic";
+#endif
+
 /// The readers, one per library. Each behaves as AudioReader::open(). `format` is the name for
 /// AudioInfo.
 Result<std::unique_ptr<AudioReader>> open_flac(AudioBytes bytes);

@@ -43,7 +43,7 @@ class LinkedSound final : public SoundLibrary {
     return soxr_converter(from, to, channels, next);
   }
   std::string versions() const override {
-    return fmt::format("{} mpg123 {} {}", sf_version_string(), MPG123_API_VERSION, soxr_version());
+    return fmt::format("{} mpg123 {} {} {}", sf_version_string(), MPG123_API_VERSION, kMp3Decoder, soxr_version());
   }
 };
 

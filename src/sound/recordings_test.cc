@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codec/audio/sound_library.h"
+#include "sound/readers.h"
 #include "sound/sound_test_support.h"
 
 namespace forebay {
@@ -197,7 +198,7 @@ TEST(Recordings, that_are_none_say_what_they_are) {
 
 TEST(SoundLibrary, names_the_versions_of_its_libraries) {
   const std::string versions = forebay_sound_v1()->versions();
-  for (const char* const name : {"libsndfile", "mpg123", "soxr"})
+  for (const char* const name : {"libsndfile", "mpg123", kMp3Decoder, "soxr"})
     EXPECT_NE(versions.find(name), std::string::npos) << versions;
 }
 

@@ -19,7 +19,8 @@ class SoundLibrary {
   /// Does what RateConverter::create() says.
   virtual Result<std::unique_ptr<RateConverter>> converter(int64_t from, int64_t to, int64_t channels,
                                                            AudioSink& next) const = 0;
-  /// Versions of the libraries, whose results may differ from version to version.
+  /// Versions of the libraries and the MP3 decoder of this architecture: results may differ from
+  /// version to version, and from architecture to architecture.
   virtual std::string versions() const = 0;
 };
 
