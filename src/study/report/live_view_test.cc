@@ -16,7 +16,7 @@ const Fact& fact_of(const Page& page, const std::string& label) {
   return *std::find_if(page.facts.begin(), page.facts.end(), [&](const Fact& fact) { return fact.label == label; });
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool shows(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A loader that delivers `before` samples a second for 100 s, and `after` samples from then on.
 Ledger ledger_at(double seconds, double before, double after) {
@@ -34,12 +34,12 @@ TEST(LiveView, ShowsTheLastSecondsBesideTheWholeRun) {
   for (int second = 1; second < 200; ++second) view.page(second, ledger_at(second, 100, 10));
   const Page page = view.page(200, ledger_at(200, 100, 10));
   EXPECT_EQ(fact_of(page, "speed").value, "10 samples/s");
-  EXPECT_TRUE(has(fact_of(page, "speed").note, "beginning 55, 11000 samples")) << fact_of(page, "speed").note;
+  EXPECT_TRUE(shows(fact_of(page, "speed").note, "beginning 55, 11000 samples")) << fact_of(page, "speed").note;
   EXPECT_EQ(fact_of(page, "waited for batches").value, "100.0 %");
   EXPECT_EQ(fact_of(page, "waited for batches").note, "since the beginning 50.0 %");
   EXPECT_EQ(fact_of(page, "compute threads").note, "at work 50.0 %");
   EXPECT_EQ(page.title, "Forebay, live: the last 10 s");
-  EXPECT_TRUE(has(page.finding, "storage")) << page.finding;
+  EXPECT_TRUE(shows(page.finding, "storage")) << page.finding;
 }
 
 TEST(LiveView, TheFirstLookShowsTheWholeRun) {
@@ -51,7 +51,7 @@ TEST(LiveView, TheFirstLookShowsTheWholeRun) {
 TEST(LiveView, ALoaderThatHasNotBegunHasAPage) {
   LiveView view("loader 0");
   for (int second = 1; second < 5; ++second)
-    EXPECT_TRUE(has(view.page(second, {}).finding, "No batch was asked for")) << second;
+    EXPECT_TRUE(shows(view.page(second, {}).finding, "No batch was asked for")) << second;
 }
 
 TEST(LiveView, CurvesAreOfTheLastMinutesHoweverLongItRuns) {
