@@ -63,13 +63,22 @@ LIBRARIES = [
         fi"""),
     Library("fmtlib", "cmake_install -DFMT_TEST=OFF -DFMT_DOC=OFF"),
     Library("openssl", """
-        ./Configure linux-x86_64 --prefix=$PREFIX --libdir=lib --openssldir=/etc/ssl shared no-tests no-docs no-apps no-module no-engine no-legacy \\
+        ./Configure linux-x86_64 --prefix=$PREFIX --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-docs no-apps no-module no-engine no-legacy \\
           no-quic no-cmp no-cms no-ct no-ts no-srp no-gost no-comp no-dgram no-sctp no-ui-console no-afalgeng no-padlockeng \\
           no-aria no-bf no-blake2 no-camellia no-cast no-idea no-mdc2 no-rc2 no-rc4 no-rc5 no-rmd160 no-seed no-siphash no-sm2 no-sm3 no-sm4 no-whirlpool \\
           no-ml-dsa no-slh-dsa
         make -j2 build_libs >/dev/null
         make install_dev >/dev/null
-        rm $PREFIX/lib/libssl.a $PREFIX/lib/libcrypto.a"""),
+        cd $PREFIX/lib
+        shared() {
+          name=lib$1; shift
+          $CC -shared -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,defs -Wl,-soname,$name.so.3 -o $name.so.3 \\
+            -Wl,--whole-archive $name.a -Wl,--no-whole-archive "$@" -ldl -lpthread
+          ln -sf $name.so.3 $name.so
+          rm $name.a
+        }
+        shared crypto
+        shared ssl -L. -lcrypto"""),
     Library("nghttp2", "cmake_install -DENABLE_LIB_ONLY=ON -DENABLE_STATIC_LIB=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF"),
     Library("curl", """cmake_install -DBUILD_CURL_EXE=OFF -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DUSE_NGHTTP2=ON -DCURL_ZLIB=ON -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF \\
         -DCURL_USE_LIBPSL=OFF -DCURL_USE_LIBSSH2=OFF -DUSE_LIBIDN2=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DBUILD_LIBCURL_DOCS=OFF \\
