@@ -176,7 +176,7 @@ TEST_F(Caches, OfBudgetsAboveWhatThereIsThatIsUsedAndSaidOnce) {
   const auto said_of_the_disk = [&] {
     int64_t found = 0;
     for (const std::string& line : logged.lines())
-      found += line.find("more than the disk at " + folder_.path("caches") + " has") != std::string::npos;
+      found += line.find("more than the disk at " + folder_.path("caches") + " allows") != std::string::npos;
     return found;
   };
   for (uint64_t cache_number = 1; cache_number <= 3; ++cache_number) {

@@ -66,10 +66,10 @@ TEST_F(RanksWithRuns, are_refused_settings_that_would_duplicate_samples) {
   expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (rank 0: partial)");
   expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2),
               "shuffle=none (rank 0: given)");
-  expect_told(numbers(12).batch(2), "shard_by=count (locality, hosts 2 there)",
+  expect_told(numbers(12).batch(2), "shard_by=count (rank 0: locality, hosts 2)",
               {.seed = 7, .job = {.shard_by = ShardBy::kCount}});
   // For example, a host without space for a cache.
-  expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (locality, hosts 2 there)");
+  expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (rank 0: locality, hosts 2)");
   const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
   EXPECT_NE(told.message().find("samples=13 (rank 0: 12), data set="), std::string::npos) << told.message();
 }
