@@ -208,6 +208,27 @@ TEST(Chunks, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {
   }
 }
 
+TEST(Chunks, storage_that_was_away_ahead_of_need_is_tried_again_if_the_chunk_is_due_when_that_is_known) {
+  for (const bool due_by_then : {false, true}) {
+    ChunkRig rig;
+    const auto store = std::make_shared<HeldStore>(MadeChunks::store_of(rig.rows.size()));
+    store->expects_hits = true;
+    rig.store = store;
+    Bench bench(rig);
+    bench.due = false;
+    store->on_read_now = [&bench, due_by_then]() -> std::optional<Result<Buffer>> {
+      bench.due = due_by_then;  // the batches before it are delivered while a thread reads
+      return unavailable("the server is away");
+    };
+    const ChunkBlockPtr block = bench.block(0);
+    bench.advance(block);
+    ASSERT_TRUE(bench.chunk(block).is<Chunk::Running>());
+    bench.carry_out(bench.actions);
+    EXPECT_EQ(bench.chunk(block).is<Chunk::Waiting>(), due_by_then);
+    EXPECT_EQ(bench.chunk(block).is<Chunk::Failed>(), !due_by_then) << "it is forgotten when the chunk is due";
+  }
+}
+
 TEST(Chunks, what_storage_had_not_is_read_again_when_that_is_said) {
   for (const Code code : {Code::kUnavailable, Code::kNotFound}) {
     Bench bench({});

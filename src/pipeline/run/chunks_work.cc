@@ -13,6 +13,7 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
   const bool wanted = !core_.closed && !running.discard_result;
   const uint64_t granted = running.working.bytes();
   const bool unread = chunk->bytes.needs_read();
+  const bool ahead = !is_due_(*chunk);
   running.begun = true;
   core_.on_state_changed();
   lock.unlock();
@@ -32,6 +33,9 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
     finish(*chunk, running, std::move(*made.rows));
   } else if (made.page_cache_miss) {
     chunk->working_needed = 0;
+    chunk->become(Chunk::Waiting{});
+  } else if (ahead && is_due_(*chunk) && made.rows.status().code() == Code::kUnavailable) {
+    // forget_transient_errors() came before this error, and comes only once.
     chunk->become(Chunk::Waiting{});
   } else {
     decoding_failed(*chunk, made.rows.status());

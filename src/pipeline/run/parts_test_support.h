@@ -1,7 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +38,12 @@ class HeldStore final : public Store {
   std::string display_name(const std::string& key) const override { return store_->display_name(key); }
   StoreStats stats() const override { return store_->stats(); }
   bool reads_now() const override { return expects_hits; }
+  std::optional<Result<Buffer>> read_now(const ReadRequest&) override { return on_read_now(); }
 
   /// Whether compute threads are to try to read from the page cache. Set it before the run is made.
   bool expects_hits = false;
+  /// Answers an attempt to read from the page cache. The default: not there.
+  std::function<std::optional<Result<Buffer>>()> on_read_now = [] { return std::nullopt; };
   size_t held() const { return held_.size(); }
   /// Answers the oldest read.
   void answer() {
