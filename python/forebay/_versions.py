@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from . import _core
@@ -19,4 +18,6 @@ def versions() -> dict[str, Any]:
         libraries of the module, or why it does not load and the remedy). A module is a part of
         Forebay that is loaded when it is first used. This call loads all of them.
     """
+    import json  # imported here so that importing the package stays fast
+
     return json.loads(_core.versions())

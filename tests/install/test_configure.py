@@ -62,10 +62,20 @@ def test_without_boost_there_is_no_http(descriptions, tmp_path):
     assert left_out("http(s)://, s3:// and peers=", told) == (["Boost.Beast"], ["libboost-dev"])
 
 
-def test_without_pyarrow_there_are_no_tables(descriptions, tmp_path):
-    code, told = configured(tmp_path, descriptions, "-DFOREBAY_PYARROW=1.0")
+def test_without_pyarrow_there_are_no_tables(descriptions, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    code, told = configured(tmp_path, descriptions)
     assert code == 0, told
-    assert "Parquet and Arrow: left out, no pyarrow 1.0" in told
+    assert "Parquet and Arrow: left out, no pyarrow; pip install 'pyarrow>=18', then configure again" in told
+
+
+def test_a_folder_without_a_release_of_arrow_is_refused(descriptions, tmp_path):
+    (tmp_path / "arrows/26.0.1/pyarrow").mkdir(parents=True)
+    code, told = configured(tmp_path, descriptions, f"-DFOREBAY_ARROWS={tmp_path}/arrows")
+    assert code != 0
+    assert "26.0.1/pyarrow is left out, it has no libarrow.so.* with its headers" in told
+    assert "has no release of pyarrow: expected folders such as 26.0.1/pyarrow" in told
 
 
 @pytest.mark.parametrize("library, package", [

@@ -1,10 +1,13 @@
 """`Loader(progress=True)`: what a terminal, a log and a notebook show of an epoch, and how often."""
+import fcntl
 import io
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 import textwrap
 import types
 
@@ -264,6 +267,7 @@ def program(stderr):
 
 def test_a_program_on_a_terminal():
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, 160, 0, 0))  # rows, columns
     try:
         program(theirs)
         text = os.read(ours, 65536).decode()

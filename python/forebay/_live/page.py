@@ -11,7 +11,7 @@ import time
 import urllib.parse
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .. import _core
 from ..errors import Error, InvalidArgument
@@ -78,7 +78,7 @@ class LivePage:
     def _repr_html_(self) -> str:
         return f'<iframe src="{html.escape(self.url)}" width="100%" height="900" style="border: 0"></iframe>'
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a live page cannot be pickled: it belongs to a loader of this process")
 
     # The loader's side
