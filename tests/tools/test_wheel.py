@@ -9,7 +9,7 @@ from project import ROOT, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from wheel_parts import bare, libraries, pythons, toolchain  # noqa: E402
+from wheel_parts import bare, libraries, pythons, toolchain, wheels  # noqa: E402
 from wheel_parts.roots import Failed  # noqa: E402
 
 
@@ -82,3 +82,8 @@ def test_random_numbers_of_the_shims_differ_and_nothing_is_single_threaded(tmp_p
 def test_the_old_glibc_is_older_than_the_compiler_s():
     order = ["bullseye", "bookworm", "trixie"]
     assert order.index(toolchain.GLIBC) < order.index(toolchain.COMPILER) <= order.index(toolchain.SOURCES)
+
+
+def test_of_the_licences_of_boost_the_text_alone_is_taken():
+    text = "Files: a.hpp\nCopyright: 2001 Somebody\nLicense: BSL-1.0\n\nLicense: BSL-1.0\n Boost Software License\n .\n Permission\n\nLicense: MIT\n Other\n"
+    assert wheels.paragraph_of(text, "BSL-1.0") == "License: BSL-1.0\n Boost Software License\n .\n Permission\n"
