@@ -20,7 +20,7 @@ struct ModuleVersion {
   std::string detail;
 };
 
-/// What runs here: attach it to a report of a defect.
+/// The versions of everything that runs here, to be attached to a report of a defect.
 struct Versions {
   std::string forebay;                    ///< such as "0.1.0"
   std::string revision;                   ///< commit that the build was configured at; empty if unknown

@@ -28,7 +28,7 @@ struct LeafValues {
   Buffer exact = {};  ///< one byte per value, 0 if it was lost in a conversion; empty if none was
 };
 
-/// What becomes of decimals and floats that the other type does not hold exactly.
+/// Rule for decimals and floats that the other type does not hold exactly.
 enum class FloatRounding : uint8_t {
   kExact,    ///< they are lost values
   kNearest,  ///< they become the nearest float

@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// Whether the bytes are UTF-8.
+/// Returns whether the bytes are UTF-8.
 using Utf8Check = bool (*)(std::span<const uint8_t> bytes);
 
 /// The check in vectors of one instruction set. Null if this processor does not have it.

@@ -24,7 +24,7 @@ namespace forebay {
 /// the cache or marked the entry as damaged since.
 class CacheIndex {
  public:
-  /// Where an entry is, and what it cost.
+  /// Place of an entry in the files, and the cost of computing it.
   struct Location {
     uint32_t segment = 0;
     uint64_t row_offset = 0;     ///< of its row in the index file

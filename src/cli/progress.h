@@ -18,7 +18,7 @@ std::string progress_line(const std::string& label, int64_t done, int64_t total,
 /// times a second. The caller chooses the unit of `done` and `total`, and `done` must not decrease.
 class Progress {
  public:
-  /// With `quiet` nothing is shown. If `total` is 0 or less, only a terminal shows progress.
+  /// Shows nothing if `quiet`. If `total` is 0 or less, only a terminal shows progress.
   Progress(const Console& console, std::string label, int64_t total, bool quiet);
   /// Clears the line of a terminal.
   ~Progress();

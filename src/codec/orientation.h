@@ -6,8 +6,8 @@
 
 namespace forebay {
 
-/// How an EXIF orientation (1 to 8) maps stored pixels to upright ones: apply the flips to stored
-/// coordinates, then transpose.
+/// A map from stored pixels to upright ones, which an EXIF orientation (1 to 8) states: apply the
+/// flips to stored coordinates, then transpose.
 struct OrientationMap {
   bool transpose = false;  ///< upright x runs along stored y
   bool flip_x = false;     ///< stored x runs backwards

@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// Whether a source keeps the version of each object, which takes 8 bytes per sample. Without
+/// Says if a source keeps the version of each object, which takes 8 bytes per sample. Without
 /// versions Source::identity() is empty.
 enum class KeepVersions : uint8_t { kNo, kYes };
 

@@ -24,11 +24,11 @@ struct ReplayState {
   /// Version of the data set or log that the samples came from. Another one is a StateMismatch.
   std::string source_version;
   std::map<int64_t, Rehearsal::Class> classes;  ///< the classes of the buffer, by label
-  /// Whether the checkpoint has ReplaySample::epoch of each sample. Only runs that replay recorded
+  /// True if the checkpoint has ReplaySample::epoch of each sample. Only runs that replay recorded
   /// results need it.
   bool has_epochs = false;
-  /// Where to read the samples again, if they came from a log. Absent for a data set, whose samples
-  /// are found by their ids.
+  /// Places to read the samples again, if they came from a log. Absent for a data set, whose
+  /// samples are found by their ids.
   std::optional<std::vector<PlacedRecord>> records = {};
 };
 

@@ -41,7 +41,7 @@ def test_it_makes_a_package_of_itself_in_an_empty_folder(source_package, tmp_pat
     with tarfile.open(source_package) as archive:
         archive.extractall(tmp_path)
     source, = tmp_path.iterdir()
-    # What `./runtests` has installed was compiled the same way, and is in the compiler's cache.
+    # The package that `./runtests` has installed was compiled the same way: it is in the cache.
     environment = {**os.environ, "CXX": os.environ.get("CXX", "c++"), "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(source), "CCACHE_NOHASHDIR": "1"}
     done = subprocess.run([sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", tmp_path, "."], cwd=source,
                           env=environment, capture_output=True, text=True, timeout=3000)

@@ -87,7 +87,7 @@ def test_all_public_names_have_known_types(tmp_path):
     symbols = _pyright(tmp_path, "--verifytypes", "forebay", "--ignoreexternal")["typeCompleteness"]["symbols"]
     public = {symbol["name"]: symbol["isTypeKnown"] for symbol in symbols if symbol["isExported"]}
     assert "forebay.loader.Loader.state_dict" in public
-    # What derives from a class of a framework has no known base without that framework.
+    # A class that derives from one of a framework has no known base without that framework.
     assert [name for name, known in public.items() if not known and not name.startswith(("forebay.tf.", "forebay.torch."))] == []
 
 

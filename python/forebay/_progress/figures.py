@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What the trainer waits for, by the names of `Loader.limit` of the engine. Nothing is said of a
-# trainer that does not wait.
+# Names for what the trainer waits for, by those of `Loader.limit` of the engine. Waits that are not
+# listed have the name that the engine gives.
 _WAITS = {"user_code": "your function"}
 
 

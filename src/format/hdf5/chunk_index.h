@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// Where the index of a data set's chunks is, and of which kind.
+/// Place and kind of the index of a data set's chunks.
 struct Hdf5ChunkIndex {
   /// Values 1 to 5 are those of the data layout message, version 4.
   enum class Kind : uint8_t {

@@ -2,7 +2,7 @@
 
 namespace forebay {
 
-/// What CMake knew when it configured this build. CMakeLists.txt has the version, and nothing else.
+/// Facts that CMake knew when it configured this build. CMakeLists.txt alone has the version.
 struct Build {
   const char* version;   ///< such as "0.1.0"
   const char* revision;  ///< hash of the commit; empty if the source was in no git repository

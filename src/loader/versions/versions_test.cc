@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-/// Whether the text is numbers with points between them.
+/// Returns whether the text is numbers with points between them.
 bool is_dotted(const std::string& text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
          text.find('.') != std::string::npos && text.find_first_not_of("0123456789.") == std::string::npos;

@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// What libforebay_http.so gives the stores: its function forebay_http_v2 returns it.
+/// The functions that libforebay_http.so gives the stores: its function forebay_http_v2 returns it.
 struct HttpLibrary {
   std::shared_ptr<HttpTransport> (*transport)(CurlTransportOptions);
   Sha256 (*sha256)(std::span<const uint8_t>);

@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// What libforebay_xml.so gives the stores: its function forebay_xml_v2 returns it.
+/// The functions that libforebay_xml.so gives the stores: its function forebay_xml_v2 returns it.
 struct XmlLibrary {
   decltype(&parse_xml) parse;
   decltype(&xml_version) version;
