@@ -107,15 +107,6 @@ TEST(Nulls, OfAColumnGetTheColumnsOwnValueFirst) {
   EXPECT_EQ(values<int32_t>(*columns, "j"), (std::vector<int32_t>{0, 2}));
 }
 
-void expect_refused(const std::shared_ptr<arrow::DataType>& type, const std::string& json, const NullPolicy& nulls,
-                    const std::string& says) {
-  const auto opened =
-      open_table(arrow_codecs().parquet(), as_parquet(*table_of({{"c", from_json(type, json)}})), nulls);
-  ASSERT_FALSE(opened.ok()) << says;
-  EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
-  EXPECT_NE(opened.status().message().find(says), std::string::npos) << opened.status().message();
-}
-
 void expect_field_refused(const std::shared_ptr<arrow::DataType>& type, const std::string& json,
                           const NullPolicy& nulls, const std::string& says) {
   const auto good = from_json(arrow::float64(), "[null]");
