@@ -47,6 +47,8 @@ struct Batch {
   std::vector<BatchField> fields;
   std::vector<int64_t> ids;        ///< sample id of each row, repeats included
   std::vector<int64_t> positions;  ///< position of each row in the epoch's global order
+  /// The part of a mix that each row comes from, by number. Empty if there are no parts.
+  std::vector<int32_t> parts = {};
   int64_t padding = 0;             ///< how many rows at the end are repeats
   int64_t epoch = 0;
   int64_t step = 0;

@@ -65,10 +65,10 @@ void Fetcher::send(const PendingReadPtr& read) {
       return pending != nullptr && pending->set_aside(bytes);
     };
   }
-  slots.store_.read(read->request_, stop_.get_token(), [read, &counters = counters_](Result<Buffer> result) {
+  slots.store_.read(read->request_, stop_.get_token(), [read](Result<Buffer> result) {
     // Called before on_result(), which may destroy the loader and with it the slots.
     if (read->slots_.share_) read->slots_.share_->on_ended(read->sent_, result.ok());
-    counters.waiting_ns.fetch_add(monotonic_ns() - read->begun_ns_, std::memory_order_relaxed);
+    read->counters_.waiting_ns.fetch_add(monotonic_ns() - read->begun_ns_, std::memory_order_relaxed);
     read->on_result(std::move(result));
   });
 }

@@ -69,8 +69,10 @@ class PendingRead : public std::enable_shared_from_this<PendingRead> {
  public:
   /// `bytes` is the memory for the result. It grows during the read if the size is not known
   /// (ReadRequest::set_aside_bytes).
-  PendingRead(StoreSlots& slots, ReadRequest request, Claim bytes)
-      : slots_(slots), request_(std::move(request)), claim_(std::move(bytes)) {}
+  /// `counters` are those of the step that reads; waiting time is added there. They outlive the
+  /// read.
+  PendingRead(StoreSlots& slots, ReadRequest request, Claim bytes, StepCounters& counters)
+      : slots_(slots), request_(std::move(request)), counters_(counters), claim_(std::move(bytes)) {}
   virtual ~PendingRead() = default;
   PendingRead(const PendingRead&) = delete;
   PendingRead& operator=(const PendingRead&) = delete;
@@ -95,6 +97,7 @@ class PendingRead : public std::enable_shared_from_this<PendingRead> {
 
   StoreSlots& slots_;
   ReadRequest request_;
+  StepCounters& counters_;
   int64_t begun_ns_ = 0;
   /// Needed because a hedged request may ask for memory after the other one was answered.
   Mutex mutex_;
@@ -109,9 +112,7 @@ using PendingReadPtr = std::shared_ptr<PendingRead>;
 /// alive until the read has ended.
 class Fetcher {
  public:
-  /// `counters` are those of the step that reads; waiting time is added there. They outlive the
-  /// fetcher.
-  Fetcher(FetcherOptions options, StepCounters& counters) : options_(options), counters_(counters) {}
+  explicit Fetcher(FetcherOptions options) : options_(options) {}
 
   /// The slots of that store. Valid as long as the fetcher.
   StoreSlots& slots_of(Store& store);
@@ -135,7 +136,6 @@ class Fetcher {
 
  private:
   const FetcherOptions options_;
-  StepCounters& counters_;
   std::vector<std::unique_ptr<StoreSlots>> slots_;
   int in_flight_ = 0;
   std::stop_source stop_;

@@ -43,7 +43,7 @@ struct Owner {
   class Read final : public PendingRead {
    public:
     Read(Owner& owner, StoreSlots& slots, const std::string& key, Claim bytes = {})
-        : PendingRead(slots, {key, {}, {}}, std::move(bytes)), key_(key), owner_(owner) {}
+        : PendingRead(slots, {key, {}, {}}, std::move(bytes), owner.counters), key_(key), owner_(owner) {}
 
    private:
     void on_result(Result<Buffer> result) override {
@@ -54,7 +54,7 @@ struct Owner {
     Owner& owner_;
   };
 
-  explicit Owner(FetcherOptions options = {}) : fetcher(options, counters) {}
+  explicit Owner(FetcherOptions options = {}) : fetcher(options) {}
   std::shared_ptr<PendingRead> read(Store& store, const std::string& key, Claim bytes = {}) {
     const auto made = std::make_shared<Read>(*this, fetcher.slots_of(store), key, std::move(bytes));
     fetcher.begin(*made);

@@ -38,13 +38,13 @@ BatchFieldDescription describe_output(const OutputField& output) {
 
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
   std::vector<BatchFieldDescription> fields;
-  for (const OutputField& output : plan.outputs) fields.push_back(describe_output(output));
-  if (!plan.packing || fields.empty()) return fields;
-  const Shape block{plan.packing->blocks->length()};
+  for (const OutputField& output : plan.outputs()) fields.push_back(describe_output(output));
+  if (!plan.first().packing || fields.empty()) return fields;
+  const Shape block{plan.first().packing->blocks->length()};
   fields.front().row = block;
   if (fields.front().dtype) fields.front().kind = BatchField::Kind::kDense;
-  fields.push_back(dense(plan.packing->segments, DType::kInt32, block));
-  fields.push_back(dense(plan.packing->positions, DType::kInt32, block));
+  fields.push_back(dense(plan.first().packing->segments, DType::kInt32, block));
+  fields.push_back(dense(plan.first().packing->positions, DType::kInt32, block));
   return fields;
 }
 

@@ -250,11 +250,11 @@ void Loader::waited_for_interpreter(std::chrono::nanoseconds time) { impl_->inte
 Status Loader::begin_trace(const std::string& path, uint64_t most_bytes) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
-  return forebay::begin_trace(*impl_->plan->trace, path, most_bytes);
+  return forebay::begin_trace(impl_->plan->trace(), path, most_bytes);
 }
 
 Status Loader::end_trace() {
-  return impl_->in_child() || !impl_->prepared ? Status() : forebay::end_trace(*impl_->plan->trace);
+  return impl_->in_child() || !impl_->prepared ? Status() : forebay::end_trace(impl_->plan->trace());
 }
 
 std::vector<ErrorEntry> Loader::errors() const {

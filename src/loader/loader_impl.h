@@ -33,7 +33,7 @@ struct Loader::Impl {
 
   // Set by prepare().
   std::atomic<bool> prepared = false;  // once true, `run` and the members below no longer change
-  std::shared_ptr<const ExecutionPlan> plan;
+  std::optional<ExecutionPlan> plan;
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch is delivered, the end not yet reported

@@ -41,8 +41,8 @@ Status Loader::Impl::prepare() {
                  .callbacks = pass_callbacks(),
                  .sizes = input.sizes};
   FOREBAY_RETURN_IF_ERROR(run->choose(setup));
-  FOREBAY_ASSIGN(plan, compile(setup.compile));
-  setup.plan = plan;
+  FOREBAY_ASSIGN(std::shared_ptr<const BranchPlan> branch, compile(setup.compile));
+  plan = setup.plan = ExecutionPlan(std::move(branch));
   FOREBAY_RETURN_IF_ERROR(run->order(setup));
   FOREBAY_ASSIGN(setup.runner, choose_sizes(*plan, setup.sizes));
   FOREBAY_RETURN_IF_ERROR(run->open_steps(setup));
@@ -58,7 +58,7 @@ Status Loader::Impl::start(RunnerOptions options) {
   if (const OpSpec* batch = find_step(description(), OpEffect::kBatching)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json()))) options.ragged.insert(std::move(name));
   }
-  return set_runner(std::make_shared<Runner>(Engine::shared(), plan, run->steps(), std::move(options)));
+  return set_runner(std::make_shared<Runner>(Engine::shared(), *plan, run->steps(), std::move(options)));
 }
 
 // A state holds hashes instead of texts, so it is small and has no path or argument of the user.

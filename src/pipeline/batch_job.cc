@@ -25,32 +25,26 @@ std::string described(const Value& value, const std::string& name) {
 
 }  // namespace
 
-BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
-    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), values_(plan, step_.rows.size()) {
-  const size_t n = step_.rows.size();
-  rows_.resize(n);
-  std::vector<int64_t> ids = itinerary.indices(step_);
-  plan.selection->ids_at(ids);
-  for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
-  // Replayed rows have ids of the source, to which neither order nor selection applies.
-  for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
-  for (const MissingRow& missing : step_.missing_rows) rows_[missing.row].id = missing.sample.id;
+BatchJob::BatchJob(ExecutionPlan plan, StepPlan step)
+    : plan_(std::move(plan)), outputs_(plan_.outputs()), step_(std::move(step)), rows_(step_.rows.size()),
+      slots_(outputs_.size()), values_(plan_, step_.rows.size()) {
+  for (size_t i = 0; i < rows_.size(); ++i) rows_[i].id = step_.rows[i].id;
 }
 
 void BatchJob::store(size_t output, int64_t row, Value value) {
-  if (plan_.packing) cut_to_part(row, value);
+  if (plan_.first().packing) cut_to_part(row, value);
   values_.store(output, row, std::move(value));
 }
 
 void BatchJob::set_reference(size_t output, int64_t row, RowBytes bytes) {
-  if (plan_.packing) bytes = part_of_sequence(row, bytes, dtype_size(plan_.outputs[output].field.dtype));
+  if (plan_.first().packing) bytes = part_of_sequence(row, bytes, dtype_size(outputs_[output].field.dtype));
   values_.set_reference(output, row, bytes);
 }
 
 bool BatchJob::acquire_slots(BufferPool& pool) {
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!plan_.outputs[i].row_bytes || slots_[i].owner()) continue;
-    std::optional<BufferPool::Acquired> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
+    if (!outputs_[i].row_bytes || slots_[i].owner()) continue;
+    std::optional<BufferPool::Acquired> memory = pool.acquire(*outputs_[i].row_bytes * rows_.size());
     if (!memory) return false;  // slots acquired so far stay; the next call continues from here
     claim_.merge(std::move(memory->claim));
     slots_[i] = std::move(memory->buffer);
@@ -128,7 +122,7 @@ void BatchJob::compact_slots() {
   for (int64_t row = 0; row < static_cast<int64_t>(rows_.size()); ++row) {
     if (rows_[static_cast<size_t>(row)].skipped) continue;
     for (size_t i = 0; i < slots_.size() && remaining != row; ++i) {
-      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, remaining), slot(i, row), *plan_.outputs[i].row_bytes);
+      if (outputs_[i].row_bytes) std::memmove(slot(i, remaining), slot(i, row), *outputs_[i].row_bytes);
     }
     ++remaining;
   }
@@ -169,7 +163,7 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
 }
 
 Batch BatchJob::finish_assembly() {
-  if (plan_.packing) return finish_blocks();
+  if (plan_.first().packing) return finish_blocks();
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
@@ -180,13 +174,14 @@ Batch BatchJob::finish_assembly() {
     batch.ids.push_back(rows_[i].id);
     batch.positions.push_back(step_.rows[i].position);
     batch.padding += step_.rows[i].padding ? 1 : 0;
+    if (plan_.size() > 1) batch.parts.push_back(plan_.branch(step_.rows[i].branch).part);
   }
   compact_slots();
   std::vector<BatchAssembly::FieldJob>& assembled = assembly_->fields();
-  batch.fields.reserve(plan_.outputs.size());
+  batch.fields.reserve(outputs_.size());
   size_t next = 0;  // assembled fields are in the order of the outputs; extra fields are last
-  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const OutputField& output = plan_.outputs[i];
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const OutputField& output = outputs_[i];
     if (next < assembled.size() && assembled[next].output == i) {
       batch.fields.push_back(std::move(assembled[next++].result));
       continue;
@@ -201,7 +196,7 @@ Batch BatchJob::finish_assembly() {
     batch.fields.push_back(std::move(field));
   }
   for (; next < assembled.size(); ++next) batch.fields.push_back(std::move(assembled[next].result));
-  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
+  if (!plan_.first().rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
   assembly_.reset();
   values_.drop_all();  // the batch has copied them; they would take their bytes twice
   return batch;
@@ -210,7 +205,7 @@ Batch BatchJob::finish_assembly() {
 // The field is not charged to the budget, since it has one byte for each row.
 BatchField BatchJob::make_replayed_field() const {
   BatchField field;
-  field.name = plan_.rehearsed_field;
+  field.name = plan_.first().rehearsed_field;
   std::vector<uint8_t> marks;
   for (size_t row = 0; row < rows_.size(); ++row) {
     if (!rows_[row].skipped) marks.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
@@ -220,20 +215,15 @@ BatchField BatchJob::make_replayed_field() const {
   return field;
 }
 
-int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row)) return replayed->id;
-  return plan_.selection->id_at(itinerary.index(step_, row));
-}
-
 Field BatchJob::planned_field(size_t output) const {
-  Field field = plan_.outputs[output].field;
-  if (plan_.outputs[output].may_differ) field.kind = FieldKind::kAny;
+  Field field = outputs_[output].field;
+  if (outputs_[output].may_differ) field.kind = FieldKind::kAny;
   return field;
 }
 
 Result<bool> BatchJob::all_differ(size_t output) const {
   const std::vector<Value>& values = values_.values(output);
-  if (!plan_.outputs[output].may_differ || values.empty()) return false;
+  if (!outputs_[output].may_differ || values.empty()) return false;
   // Values of the planned type and shape were written into their slots, not into `values_`.
   const auto differs = [&](size_t row) { return values[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
@@ -244,23 +234,23 @@ Result<bool> BatchJob::all_differ(size_t output) const {
     const size_t odd = differs(row) ? row : *first;
     return invalid_argument(fmt::format("the user's function gave {} for some samples of a batch, and the field is {}; "
                                         "give one type and shape for all",
-                                        described(values[odd], plan_.outputs[output].field.name),
-                                        plan_.outputs[output].field.to_string()))
+                                        described(values[odd], outputs_[output].field.name),
+                                        outputs_[output].field.to_string()))
         .with_sample(rows_[odd].id)
-        .with_key(plan_.source->key(rows_[odd].id));
+        .with_key(name_of(static_cast<int64_t>(odd)));
   }
   return first && differs(*first);
 }
 
 SampleName BatchJob::name_of_remaining(size_t index) const {
-  for (const RowJob& row : rows_) {
-    if (!row.skipped && index-- == 0) return {row.id, plan_.source->key(row.id)};
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    if (!rows_[row].skipped && index-- == 0) return {rows_[row].id, name_of(static_cast<int64_t>(row))};
   }
   return {};
 }
 
 void BatchJob::plan_assembly(BatchAssembly& assembly) const {
-  if (plan_.packing) {
+  if (plan_.first().packing) {
     if (Status status = plan_blocks(assembly); !status.ok()) assembly.fail(std::move(status));
     return;
   }
@@ -270,7 +260,7 @@ void BatchJob::plan_assembly(BatchAssembly& assembly) const {
       assembly.fail(differs.status());
       continue;
     }
-    if (plan_.outputs[output].row_bytes && !*differs) continue;
+    if (outputs_[output].row_bytes && !*differs) continue;
     Result<BatchAssembly::FieldJob> field = plan_output(output);
     if (field.ok()) field->output = output;
     assembly.add(std::move(field));
@@ -286,7 +276,7 @@ Result<BatchAssembly::FieldJob> BatchJob::plan_output(size_t output) const {
     }
     return plan_values(planned_field(output), values);
   }
-  const Field& field = plan_.outputs[output].field;
+  const Field& field = outputs_[output].field;
   BatchAssembly::FieldJob job;
   job.name = field.name;
   job.rows = remaining_references(output, job.own_rows);

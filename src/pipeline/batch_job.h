@@ -45,24 +45,29 @@ struct RowError {
 /// finish_assembly() makes the Batch. compute_layout() and copy_piece() run without the run's lock.
 class BatchJob {
  public:
-  BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step);
+  BatchJob(ExecutionPlan plan, StepPlan step);
 
   const StepPlan& step() const { return step_; }
   std::vector<RowJob>& rows() { return rows_; }
   const std::vector<RowJob>& rows() const { return rows_; }
-  /// The id of the row's sample before any replacement.
-  int64_t planned_id(const Itinerary& itinerary, int64_t row) const;
-  int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
+  /// The row as it was planned, before any replacement.
+  const Row& planned(int64_t row) const { return step_.rows[static_cast<size_t>(row)]; }
+  /// The branch that makes the row.
+  const BranchPlan& branch_of(int64_t row) const { return plan_.branch(planned(row).branch); }
+  /// Name of the row's sample in messages.
+  std::string name_of(int64_t row) const {
+    return branch_of(row).source->key(rows_[static_cast<size_t>(row)].id);
+  }
   /// The key of the row's random numbers in stage `stage`. A replacement counts as a further
   /// occurrence of its sample, so that it draws other numbers than the sample's own row. In the
   /// first `stages_when_new` stages a replayed sample has the key that it had when it was new.
   SampleKey key(int64_t row, size_t stage) const {
+    const Row& of = planned(row);
     const RowJob& job = rows_[static_cast<size_t>(row)];
-    if (stage < plan_.stages_when_new) {
-      if (const std::optional<ReplaySample> replayed = step_.replayed_sample(row))
-        return {plan_.seed, replayed->epoch, replayed->id, 0};
-    }
-    return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
+    const BranchPlan& branch = plan_.branch(of.branch);
+    if (!of.replayed) return {branch.seed, of.pass, job.id, of.occurrence + job.attempt};
+    if (stage < branch.stages_when_new) return {branch.seed, of.pass, of.id, 0};
+    return {branch.seed, step_.at.epoch, job.id, of.occurrence + job.attempt};
   }
 
   /// Acquires memory for the rows of all fields of known shape. Returns false if the budget does
@@ -72,7 +77,7 @@ class BatchJob {
   bool has_slots() const { return has_slots_; }
   /// The destination of row `row` of output `output`. Only for outputs with row_bytes.
   uint8_t* slot(size_t output, int64_t row) {
-    return slots_[output].data() + *plan_.outputs[output].row_bytes * static_cast<size_t>(row);
+    return slots_[output].data() + *outputs_[output].row_bytes * static_cast<size_t>(row);
   }
 
   /// Stores a value of a field of unknown shape until the batch is assembled. If the plan packs
@@ -163,7 +168,8 @@ class BatchJob {
   Batch finish_blocks();
   Status locate(Status status, int64_t row) const;
 
-  const ExecutionPlan& plan_;
+  const ExecutionPlan plan_;
+  const std::vector<OutputField>& outputs_;  // of plan_
   const StepPlan step_;
   std::vector<RowJob> rows_;
   std::vector<Buffer> slots_;  // per output; empty if the shape is not known

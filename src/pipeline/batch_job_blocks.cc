@@ -13,7 +13,7 @@ namespace forebay {
 // length, the row is recorded in `mismatched_row_` and the result is empty.
 RowBytes BatchJob::part_of_sequence(int64_t row, RowBytes sequence, size_t item) {
   const PackedPiece& piece = step_.pieces[static_cast<size_t>(row)];
-  if (sequence.size() != item * plan_.packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
+  if (sequence.size() != item * plan_.first().packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
     // If several sequences have changed, any of them will do for the message.
     mismatched_row_ = row;
     return {};
@@ -37,12 +37,12 @@ void BatchJob::cut_to_part(int64_t row, Value& sequence) {
 
 Status BatchJob::locate(Status status, int64_t row) const {
   const int64_t id = rows_[static_cast<size_t>(row)].id;
-  return std::move(status).with_sample(id).with_key(plan_.source->key(id));
+  return std::move(status).with_sample(id).with_key(name_of(row));
 }
 
 // Collects the bytes of all rows, and returns the type of their elements. Skipped rows are empty.
 Result<DType> BatchJob::collect_sequences(std::vector<RowBytes>& rows) const {
-  const Field& field = plan_.outputs.front().field;
+  const Field& field = outputs_.front().field;
   if (!values_.references(0).empty()) {
     rows = values_.references(0);
     return field.dtype;
@@ -69,8 +69,8 @@ Result<DType> BatchJob::collect_sequences(std::vector<RowBytes>& rows) const {
 }
 
 Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
-  const PackingStep& packing = *plan_.packing;
-  const std::string& name = plan_.outputs.front().field.name;
+  const PackingStep& packing = *plan_.first().packing;
+  const std::string& name = outputs_.front().field.name;
   if (const int64_t row = mismatched_row_; row >= 0)
     return locate(
         invalid_argument(fmt::format(

@@ -22,7 +22,7 @@ struct ChunkOp {
   uint64_t list_growth = 0;     ///< bytes of lists, as a multiple of the chunk's lists
 };
 
-/// The part of an ExecutionPlan that runs on whole chunks: decoding, column operators, a cache, and
+/// The part of an BranchPlan that runs on whole chunks: decoding, column operators, a cache, and
 /// packing. Immutable; ChunkWork calls it on any number of compute threads.
 struct ChunkPlan {
   std::shared_ptr<const ChunkSource> source;

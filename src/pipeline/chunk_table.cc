@@ -43,14 +43,15 @@ void ChunkBlock::add(std::shared_ptr<Chunk> chunk, int64_t begin, int64_t end) {
   ends.push_back(end);
 }
 
-ChunkTable::ChunkTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
-    : order_(std::move(order)), begins_(std::move(begins)) {}
+ChunkTable::ChunkTable(size_t branch, std::shared_ptr<const Order> order, std::vector<int64_t> begins)
+    : branch_(branch), order_(std::move(order)), begins_(std::move(begins)) {}
 
 ChunkBlockPtr ChunkTable::block_at(int64_t epoch, int64_t position) {
   const Order::Range range = order_->read_together(epoch, position);
   auto& block = blocks_[{epoch, range.first}];
   if (block) return block;
   block = std::make_shared<ChunkBlock>();
+  block->branch = branch_;
   block->epoch = epoch;
   block->range = range;
   std::vector<int64_t> numbers = order_->chunks_together(epoch, position);
@@ -83,6 +84,7 @@ void ChunkTable::add_chunk(ChunkBlock& block, int64_t number) {
 
 ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int64_t>& ids) {
   auto wider = std::make_shared<ChunkBlock>();
+  wider->branch = branch_;
   wider->epoch = block.epoch;
   wider->range = block.range;
   wider->open = false;
@@ -96,6 +98,7 @@ ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int
 // The chunk is not in the table yet. retain() adds it, or replaces it by the one that is there.
 ChunkBlockPtr ChunkTable::block_of_replayed(int64_t number) const {
   auto block = std::make_shared<ChunkBlock>();
+  block->branch = branch_;
   block->range = {.first = -1};
   block->open = false;
   block->replayed = true;

@@ -22,7 +22,8 @@ struct RowInBlock {
 /// of the block has been processed, since each of its positions may have a row of any of them. The
 /// table and the batches that need the block share it; the run's lock guards it.
 struct ChunkBlock {
-  int64_t epoch = 0;
+  size_t branch = 0;
+  int64_t epoch = 0;  ///< pass of the branch's order
   Order::Range range;
   std::vector<std::shared_ptr<Chunk>> chunks;  ///< by number
   std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
@@ -43,13 +44,14 @@ struct ChunkBlock {
 };
 using ChunkBlockPtr = std::shared_ptr<ChunkBlock>;
 
-/// The blocks and chunks that a run needs, and the number of users of each. Owned by Chunks and
+/// The blocks and chunks that a branch of a run needs, and the number of users of each. Owned by Chunks and
 /// guarded by the run's lock. A chunk leaves the table when the last block that holds it is
 /// released.
 class ChunkTable {
  public:
-  /// `begins`: the first id of each chunk, and the end of the last.
-  ChunkTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins);
+  /// `order` and `begins` are those of the branch. `begins`: the first id of each chunk, and the end
+  /// of the last.
+  ChunkTable(size_t branch, std::shared_ptr<const Order> order, std::vector<int64_t> begins);
 
   /// The block with the rows at that position. It is created if necessary, and open until
   /// close_before().
@@ -84,6 +86,7 @@ class ChunkTable {
   void retain(ChunkBlock& block);
   void release(ChunkBlock& block, Freed& freed);
 
+  const size_t branch_;
   const std::shared_ptr<const Order> order_;
   const std::vector<int64_t> begins_;
   std::unordered_map<int64_t, std::shared_ptr<Chunk>> chunks_;

@@ -21,7 +21,7 @@ struct Table {
     auto made = blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 3, .ramp = false});
     EXPECT_TRUE(made.ok());
     order = std::move(*made);
-    table = std::make_unique<ChunkTable>(order, begins);
+    table = std::make_unique<ChunkTable>(0, order, begins);
   }
 };
 

@@ -7,7 +7,7 @@
 #include "base/columns.h"
 #include "pipeline/chunk.h"
 #include "pipeline/chunk_memory.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 #include "pipeline/stored_bytes.h"
 
 namespace forebay {
@@ -18,7 +18,7 @@ namespace forebay {
 /// plans with chunks.
 class ChunkWork {
  public:
-  explicit ChunkWork(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
+  explicit ChunkWork(std::shared_ptr<const BranchPlan> plan) : plan_(std::move(plan)) {}
 
   /// Finds the chunk's bytes, in the cache or else in the source. Does nothing if they were looked
   /// up before.
@@ -38,7 +38,7 @@ class ChunkWork {
   Result<std::shared_ptr<const Columns>> decode(int64_t number, const StoredBytes& bytes, std::vector<Buffer> stored,
                                                 const Buffer& rows, WorkMemory& memory) const;
 
-  const std::shared_ptr<const ExecutionPlan> plan_;
+  const std::shared_ptr<const BranchPlan> plan_;
 };
 
 }  // namespace forebay

@@ -1,171 +1,47 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
-#include "base/byte_count.h"
-#include "base/source.h"
-#include "pipeline/block_rows.h"
-#include "pipeline/chunk_plan.h"
-#include "pipeline/keyed_stage.h"
-#include "pipeline/record_op.h"
-#include "telemetry/step_counters.h"
-#include "telemetry/trace.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 
-/// One operator that runs on compute threads.
-struct NativeOp {
-  std::string name;
-  std::unique_ptr<RecordOp> op;
-  std::shared_ptr<StepCounters> counters;
-};
-
-/// Operators that follow each other without leaving the compute thread.
-struct NativeStage {
-  std::vector<NativeOp> ops;
-};
-
-/// A call of user code outside the engine, per sample.
-struct ForeignStage {
-  std::string name;
-  size_t step = 0;  ///< index in the description
-  uint32_t random_index = 0;
-  bool merge = false;      ///< the answer is added to the record; otherwise it replaces it
-  bool takes_all = false;  ///< the function also gets the extra fields of earlier user code
-  /// A step before this one selects fields, which drops the extra fields.
-  bool drops_extras = false;
-  /// Pairs of field names. If the answer lacks the first field, the second one is used in its
-  /// place.
-  std::vector<std::pair<std::string, std::string>> substitutes;
-  /// Names that later steps give to fields of their own, each with the name of that step. An answer
-  /// with an extra field of such a name is an error.
-  std::vector<std::pair<std::string, std::string>> later_names;
-  std::vector<size_t> inputs;  ///< fields of the record that the function gets
-  Schema input_schema;         ///< schema of those fields
-  Schema output_schema;        ///< schema of the record afterwards; kAny fields are found by name
-  std::shared_ptr<StepCounters> counters;
-};
-
-using Stage = std::variant<NativeStage, ForeignStage, KeyedStage>;
-
-/// One field of the finished batch.
-struct OutputField {
-  Field field;
-  /// Bytes of one row, if the plan knows its shape. Such rows are written directly into the batch.
-  std::optional<size_t> row_bytes;
-  /// The source copies rows of its field `source_field` directly into the batch.
-  bool gathered = false;
-  size_t source_field = 0;
-  /// User code may give another type or shape than `field` says, the same in all rows of a batch.
-  bool may_differ = false;
-};
-
-/// The samples of a source that take part in a run, numbered from 0 for the order. Immutable, and
-/// used by any number of threads.
-class Selection {
+/// A compiled pipeline, as a Runner executes it: one plan for each branch, which all make the same
+/// fields. A pipeline over one data set has one branch. Cheap to copy; the copies share the branches.
+class ExecutionPlan {
  public:
-  virtual ~Selection() = default;
-  virtual int64_t size() const = 0;
-  /// The id in the source of the `index`-th sample that takes part.
-  virtual int64_t id_at(int64_t index) const = 0;
-  /// Replaces each index by its id, for many samples at once.
-  virtual void ids_at(std::span<int64_t> indices) const {
-    for (int64_t& index : indices) index = id_at(index);
-  }
-};
+  /// The plan of a pipeline with one branch. Not explicit: such a plan is as good as its branch.
+  ExecutionPlan(std::shared_ptr<const BranchPlan> only);
+  ExecutionPlan(std::shared_ptr<BranchPlan> only) : ExecutionPlan(std::shared_ptr<const BranchPlan>(std::move(only))) {}
+  /// `branches`: at least one, by leaf of the plan. Their outputs have the same fields in the same
+  /// order.
+  explicit ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches);
 
-/// A compiled pipeline, as a Runner executes it: everything is decided and nothing is started. It
-/// is immutable and shared by all threads of the run.
-struct ExecutionPlan {
-  std::shared_ptr<const Source> source;
-  /// The source, if there are no `chunks`.
-  const SampleSource& samples() const { return *source->as_samples(); }
-  std::shared_ptr<const Selection> selection;
-  uint64_t seed = 0;
-  /// How chunks become rows. Null for sources that are read sample by sample. Otherwise the first
-  /// of `stages` gets rows of `chunks->packed`.
-  std::shared_ptr<const ChunkPlan> chunks;
-  /// Indices of the keyed stages in `stages`, in the order of look-ups: the last stage first, since
-  /// its entries save the most work.
-  std::vector<size_t> keyed = {};
-  const KeyedStage& keyed_stage(size_t at) const { return std::get<KeyedStage>(stages[at]); }
-  /// Number of stages, from the first on, in which replayed samples draw the random numbers that
-  /// they drew when they were new.
-  size_t stages_when_new = 0;
-  /// Whether an output needs the bytes of the stored object.
-  bool fetches = false;
-  std::vector<Stage> stages;
-  /// Working memory that the operators of `stages` need at most for one sample, as far as shapes
-  /// are known.
-  uint64_t working_bytes = 0;
-  Schema output_schema;
-  /// Set if sequences are packed. The only output is then a row of numbers, which goes into blocks.
-  std::optional<PackingStep> packing = {};
-  /// Name of the packed field, if user code may add fields that packing would lose. Empty
-  /// otherwise.
-  std::string packed_field = {};
-  /// Name of the field that marks replayed samples, if these pass all stages again. Empty
-  /// otherwise.
-  std::string rehearsed_field = {};
-  std::vector<OutputField> outputs;
-  std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
-  /// Counters of the last step, which writes rows into the batch. Deferred work (decode, resize, …)
-  /// is done and counted there.
-  std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
-  /// Turns a trace of the run on and off.
-  std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
-  /// CPU time of rows in `stages` and in writing. StepCounters::measured divides it among the
-  /// steps.
-  std::shared_ptr<RowCounters> row_counters = std::make_shared<RowCounters>();
+  size_t size() const { return shared_->branches.size(); }
+  const BranchPlan& branch(size_t index) const { return *shared_->branches[index]; }
+  const std::vector<std::shared_ptr<const BranchPlan>>& branches() const { return shared_->branches; }
+  /// The first branch, for everything that is the same in all branches.
+  const BranchPlan& first() const { return *shared_->branches.front(); }
 
+  /// The fields of the finished batch. A field may differ (OutputField::may_differ) if it may in
+  /// any branch. Only the branches know which fields are gathered from the source.
+  const std::vector<OutputField>& outputs() const { return shared_->outputs; }
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.
-  uint64_t batch_bytes(int64_t rows) const {
-    ByteCount bytes;
-    for (const OutputField& output : outputs)
-      bytes += ByteCount(output.row_bytes.value_or(0)) * static_cast<uint64_t>(rows);
-    return bytes.value();
-  }
-  /// Whether a stage stores results for replayed samples.
-  bool replays() const {
-    return std::ranges::any_of(keyed, [this](size_t at) { return keyed_stage(at).marks_replayed; });
-  }
-  /// Upper bound of the number of entries in the plan's caches.
-  uint64_t cache_entries() const {
-    if (chunks) return chunks->cache ? static_cast<uint64_t>(chunks->source->chunks()) : 0;
-    return (keyed.size() - (replays() ? 1 : 0)) * static_cast<uint64_t>(selection->size());
-  }
-  /// The store of the data set. Null if nothing is fetched.
-  Store* store() const {
-    if (chunks) return chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
-    return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
-  }
-  bool has_foreign() const {
-    for (const Stage& stage : stages) {
-      if (std::holds_alternative<ForeignStage>(stage)) return true;
-    }
-    return false;
-  }
-  /// Whether the source is a data set of the user's, whose function makes the samples.
-  bool starts_with_user_code() const {
-    const auto* first = stages.empty() ? nullptr : std::get_if<ForeignStage>(&stages.front());
-    return first != nullptr && first->step == 0;
-  }
-  /// Whether the source copies the rows of all fields itself, so that no stage runs.
-  bool gathers_only() const {
-    if (chunks) return false;
-    for (const OutputField& output : outputs) {
-      if (!output.gathered) return false;
-    }
-    return !fetches && !outputs.empty();
-  }
+  uint64_t batch_bytes(int64_t rows) const { return first().batch_bytes(rows); }
+  /// Whether user code may add fields that no step names.
+  bool open_ended() const;
+  /// Turns a trace of the run on and off.
+  TraceSwitch& trace() const { return *first().trace; }
+
+ private:
+  struct Shared {
+    std::vector<std::shared_ptr<const BranchPlan>> branches;
+    std::vector<OutputField> outputs;
+  };
+  std::shared_ptr<const Shared> shared_;
 };
 
 }  // namespace forebay

@@ -46,7 +46,7 @@ void make_empty_lists(BatchField& field, BatchField::Kind kind, int64_t rows) {
 
 FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged)
     : batch_size_(batch_size), ragged_(std::move(ragged)) {
-  for (const OutputField& output : plan.outputs) {
+  for (const OutputField& output : plan.outputs()) {
     // The plan decides the form of these fields, the same in every batch.
     if (output.field.kind != FieldKind::kAny) plan_decided_.insert(output.field.name);
     if (output.field.ragged) ragged_.insert(output.field.name);

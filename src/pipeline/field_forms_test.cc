@@ -39,8 +39,8 @@ Batch batch_of(BatchField field, int64_t rows) {
 }
 
 ExecutionPlan plan_with(FieldKind kind, bool named_ragged = false, bool padded = false) {
-  ExecutionPlan plan;
-  OutputField& output = plan.outputs.emplace_back();
+  const auto plan = std::make_shared<BranchPlan>();
+  OutputField& output = plan->outputs.emplace_back();
   output.field.name = "x";
   output.field.kind = kind;
   output.field.ragged = named_ragged;

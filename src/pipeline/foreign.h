@@ -16,7 +16,7 @@ namespace forebay {
 class ForeignCall {
  public:
   virtual ~ForeignCall() = default;
-  /// Index of the step in the pipeline's description (0 is the source). It decides which function
+  /// Number of the step in the pipeline (see Description::step_count()). It decides which function
   /// to call.
   virtual size_t step() const = 0;
   virtual const SampleKey& key() const = 0;

@@ -7,7 +7,7 @@
 
 #include "base/cond_var.h"
 #include "base/mutex.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 #include "pipeline/foreign.h"
 #include "pipeline/row_work.h"
 

@@ -4,19 +4,15 @@
 
 namespace forebay {
 
-std::optional<ReplaySample> StepPlan::replayed_sample(int64_t row) const {
-  const auto index = static_cast<size_t>(row);
-  if (index >= replayed_at && index < replayed_at + replayed.size()) return replayed[index - replayed_at];
-  for (const MissingRow& missing : missing_rows) {
-    if (missing.row == index) return missing.sample;
-  }
-  return std::nullopt;
-}
+IndexedItinerary::IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches,
+                                   Schedule schedule, int64_t rank, std::optional<int64_t> epochs)
+    : plan_(std::move(plan)), branches_(std::move(branches)), schedule_(std::move(schedule)), rank_(rank),
+      epochs_(epochs) {}
 
-IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-                                   std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
-    : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs),
-      packing_(std::move(packing)) {}
+IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, Schedule schedule,
+                                   int64_t rank, std::optional<int64_t> epochs)
+    : IndexedItinerary(leaf_node(std::move(order)), std::vector<BranchSamples>(1, std::move(samples)),
+                       std::move(schedule), rank, epochs) {}
 
 bool IndexedItinerary::finished(const Cursor& at) const {
   return schedule_.steps() == 0 || (epochs_ && normalized(at).epoch >= *epochs_);
@@ -34,46 +30,72 @@ std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const
   plan.at = normalized(requested);
   plan.after = normalized({plan.at.epoch, schedule_.next_position(plan.at.position), plan.at.step + 1});
   schedule_.rows({plan.at.epoch, plan.at.position}, rank_, &plan.rows);
-  if (packing_) unpack(plan);
+  locate(plan.at.epoch, plan.rows);
+  if (branches_.front().packing) unpack(plan);
   return plan;
+}
+
+// Looks runs of consecutive positions up together, and the ids of runs of one branch, which is much
+// faster than one by one.
+void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
+  const size_t n = rows.size();
+  std::vector<Draw> draws(n);
+  const auto end_of_run = [&](size_t begin, auto&& continues) {
+    size_t end = begin + 1;
+    while (end < n && continues(end)) ++end;
+    return end;
+  };
+  for (size_t begin = 0, end = 0; begin < n; begin = end) {
+    end = end_of_run(begin, [&](size_t i) { return rows[i].position == rows[i - 1].position + 1; });
+    plan_->draws(epoch, rows[begin].position, std::span(draws).subspan(begin, end - begin));
+  }
+  std::vector<int64_t> ids(n);
+  for (size_t i = 0; i < n; ++i) {
+    const Draw& draw = draws[i];
+    rows[i].branch = static_cast<uint16_t>(draw.leaf);
+    rows[i].occurrence += draw.occurrence;
+    rows[i].pass = draw.pass;
+    rows[i].place = draw.place;
+    ids[i] = draw.index;
+  }
+  for (size_t begin = 0, end = 0; begin < n; begin = end) {
+    end = end_of_run(begin, [&](size_t i) { return rows[i].branch == rows[begin].branch; });
+    const BranchSamples& branch = branches_[rows[begin].branch];
+    // The number of a block is no id.
+    if (!branch.packing) branch.selection->ids_at(std::span(ids).subspan(begin, end - begin));
+  }
+  for (size_t i = 0; i < n; ++i) rows[i].id = ids[i];
 }
 
 // Replaces the blocks of a plan by their sequences.
 void IndexedItinerary::unpack(StepPlan& plan) const {
+  const BranchSamples& branch = branches_.front();
   const std::vector<Row> blocks = std::exchange(plan.rows, {});
   for (const Row& block : blocks) {
-    const int64_t number = order_->id_at(plan.at.epoch, block.position);
-    plan.blocks.push_back({number, block, plan.rows.size()});
-    packing_->pieces(number, &plan.pieces);
+    plan.blocks.push_back({block.id, block, plan.rows.size()});
+    const size_t first = plan.pieces.size();
+    branch.packing->pieces(block.id, &plan.pieces);
     // All sequences of a block share its row: position, occurrence and padding are the block's.
     plan.rows.resize(plan.pieces.size(), block);
+    for (size_t i = first; i < plan.pieces.size(); ++i)
+      plan.rows[i].id = branch.selection->id_at(plan.pieces[i].sequence);
   }
 }
 
-// Looks runs of consecutive positions up together, which is much faster than one by one.
-std::vector<int64_t> IndexedItinerary::indices(const StepPlan& step) const {
-  const size_t n = step.rows.size();
-  std::vector<int64_t> indices(n);
-  if (packing_) {
-    for (size_t i = 0; i < n; ++i) indices[i] = step.pieces[i].sequence;
-    return indices;
-  }
-  for (size_t begin = 0; begin < n;) {
-    size_t end = begin + 1;
-    while (end < n && step.rows[end].position == step.rows[end - 1].position + 1) ++end;
-    order_->ids_at(step.at.epoch, step.rows[begin].position, {indices.data() + begin, end - begin});
-    begin = end;
-  }
-  return indices;
+int64_t IndexedItinerary::replacement(const Row& row, int64_t attempt) const {
+  const Order& order = plan_->order(row.branch);
+  const BranchSamples& branch = branches_[row.branch];
+  const int64_t place = replacement_position(branch.seed, row.pass, row.place, attempt - 1, order);
+  return branch.selection->id_at(order.id_at(row.pass, place));
 }
 
-int64_t IndexedItinerary::index(const StepPlan& step, int64_t row) const {
-  const auto at = static_cast<size_t>(row);
-  return packing_ ? step.pieces[at].sequence : order_->id_at(step.at.epoch, step.rows[at].position);
+Order::Use IndexedItinerary::next_place(size_t branch, const Cursor& at) const {
+  return plan_->next_draw(branch, {at.epoch, at.position});
 }
 
-int64_t IndexedItinerary::replacement(int64_t epoch, int64_t position, int64_t attempt) const {
-  return order_->id_at(epoch, replacement_position(seed_, epoch, position, attempt - 1, *order_));
+bool IndexedItinerary::has_pass(size_t branch, int64_t pass) const {
+  const Order::Use first = plan_->position_of(branch, {pass, 0});
+  return !finished({first.epoch, first.position, 0});
 }
 
 }  // namespace forebay

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "forebay/result.h"
+#include "pipeline/selection.h"
+#include "plan/node.h"
 #include "plan/order.h"
 #include "plan/packing.h"
 #include "plan/rehearsal.h"
@@ -30,11 +33,10 @@ struct PlannedBlock {
   size_t first = 0;    ///< index in StepPlan::rows of its first sequence
 };
 
-/// A row of a step for which a stream had no new record. A replayed sample takes its place.
+/// A row of a step for which a stream had no new record in time. A replayed sample takes its place.
 struct MissingRow {
   size_t row = 0;
-  int64_t number = 0;        ///< number of the row among the missing rows of all ranks
-  ReplaySample sample = {};  ///< the replayed sample
+  int64_t number = 0;  ///< number of the row among the missing rows of all ranks
 };
 
 /// The rows of one step of this rank.
@@ -42,40 +44,38 @@ struct StepPlan {
   Cursor at;
   Cursor after;  ///< start of the next step; after the last one, start of the next epoch
   std::vector<Row> rows;
-  /// Replayed samples, by their ids in the source. They are the rows from `replayed_at` on.
-  std::vector<ReplaySample> replayed = {};
-  size_t replayed_at = 0;
-  /// Rows for which a stream had no record in time.
   std::vector<MissingRow> missing_rows = {};
   int64_t missing_rows_of_all = 0;  ///< number of missing rows over all ranks
   /// The replayed sample of a row. Nothing if the row has a new sample.
-  std::optional<ReplaySample> replayed_sample(int64_t row) const;
-  bool is_replayed(int64_t row) const { return replayed_sample(row).has_value(); }
+  std::optional<ReplaySample> replayed_sample(int64_t row) const {
+    const Row& of = rows[static_cast<size_t>(row)];
+    return of.replayed ? std::optional(ReplaySample{of.id, of.pass}) : std::nullopt;
+  }
+  bool is_replayed(int64_t row) const { return rows[static_cast<size_t>(row)].replayed; }
   /// For packed sequences: the blocks of the step, and for each of `rows` the part of its sequence
   /// that goes into a block. Empty otherwise.
   std::vector<PlannedBlock> blocks = {};
   std::vector<PackedPiece> pieces = {};
 };
 
-/// Maps the rows of a step to samples. Its answers for a step never change, and any thread may ask.
+/// What can be asked about the samples of a run. The answers never change, and any thread may ask.
 class Itinerary {
  public:
   virtual ~Itinerary() = default;
 
   /// Rows of a step of this rank. The last steps of an epoch may have fewer.
   virtual int64_t batch_size() const = 0;
-  /// The samples of all rows of a step, in the numbering of the Selection. The numbers for rows
-  /// with replayed samples are arbitrary.
-  virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
-  /// The sample of one row, as in indices().
-  virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
-  /// Number of replacements that a bad sample can have.
-  virtual int64_t replacements() const = 0;
-  /// The `attempt`-th replacement for the sample at a position, 1 ≤ attempt ≤ replacements(). Not
-  /// for packed sequences.
-  virtual int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const = 0;
-  /// The order of all samples. Null if there is none, as for streams.
-  virtual std::shared_ptr<const Order> order() const { return nullptr; }
+  /// Number of replacements that a bad sample of a branch can have.
+  virtual int64_t replacements(size_t branch) const = 0;
+  /// The id of the `attempt`-th replacement for the sample of a row, 1 ≤ attempt ≤ replacements().
+  /// It is another sample of the same branch. Not for packed sequences.
+  virtual int64_t replacement(const Row& row, int64_t attempt) const = 0;
+  /// The order of the samples of a branch. Null if there is none, as for streams.
+  virtual std::shared_ptr<const Order> order(size_t /*branch*/) const { return nullptr; }
+  /// The first place of a branch, in the passes of its order, that a step at `at` or later may have.
+  virtual Order::Use next_place(size_t /*branch*/, const Cursor& at) const { return {at.epoch, at.position}; }
+  /// Whether a step of the run may have rows of that pass of the branch.
+  virtual bool has_pass(size_t /*branch*/, int64_t /*pass*/) const { return true; }
 };
 
 /// The steps of one run, one after another. A step may depend on the records that have arrived and
@@ -109,15 +109,27 @@ class StepSource : public Itinerary {
   virtual std::string awaited() const { return {}; }
 };
 
-/// The steps of indexed sources. They follow from order, schedule and rank alone, so any thread may
+/// The samples of one branch: its leaf of the plan numbers them.
+struct BranchSamples {
+  std::shared_ptr<const Selection> selection;
+  uint64_t seed = 0;  ///< decides replacements
+  /// Blocks of packed sequences. If there are any, the leaf numbers these.
+  std::shared_ptr<const Packing> packing = nullptr;
+};
+
+/// The steps of indexed sources. They follow from plan, schedule and rank alone, so any thread may
 /// ask for any place.
 class IndexedItinerary final : public StepSource {
  public:
-  /// If there is a `packing`, order and schedule number its blocks; otherwise they number samples.
-  IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-                   std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing = nullptr);
+  /// `branches`: by leaf of the plan.
+  IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches, Schedule schedule,
+                   int64_t rank, std::optional<int64_t> epochs);
+  /// The steps of one data set.
+  IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, Schedule schedule, int64_t rank,
+                   std::optional<int64_t> epochs);
 
   const Schedule& schedule() const { return schedule_; }
+  const PlanNode& plan() const { return *plan_; }
   int64_t rank() const { return rank_; }
   /// The start of the next batch: `at` itself, or the start of the next epoch if this one is over.
   Cursor normalized(const Cursor& at) const;
@@ -131,21 +143,22 @@ class IndexedItinerary final : public StepSource {
   std::optional<StepPlan> step(const Cursor& at) override { return planned(at); }
   /// Like step(), as a const method.
   std::optional<StepPlan> planned(const Cursor& at) const;
-  std::vector<int64_t> indices(const StepPlan& step) const override;
-  int64_t index(const StepPlan& step, int64_t row) const override;
-  int64_t replacements() const override { return order_->size() - 1; }
-  int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const override;
-  std::shared_ptr<const Order> order() const override { return order_; }
+  /// Fills in which samples rows have, from their positions in an epoch.
+  void locate(int64_t epoch, std::span<Row> rows) const;
+  int64_t replacements(size_t branch) const override { return plan_->order(branch).size() - 1; }
+  int64_t replacement(const Row& row, int64_t attempt) const override;
+  std::shared_ptr<const Order> order(size_t branch) const override { return {plan_, &plan_->order(branch)}; }
+  Order::Use next_place(size_t branch, const Cursor& at) const override;
+  bool has_pass(size_t branch, int64_t pass) const override;
 
  private:
   void unpack(StepPlan& plan) const;
 
-  std::shared_ptr<const Order> order_;
-  Schedule schedule_;
-  uint64_t seed_;
-  int64_t rank_;
-  std::optional<int64_t> epochs_;
-  std::shared_ptr<const Packing> packing_;
+  const std::shared_ptr<const PlanNode> plan_;
+  const std::vector<BranchSamples> branches_;
+  const Schedule schedule_;
+  const int64_t rank_;
+  const std::optional<int64_t> epochs_;
 };
 
 }  // namespace forebay

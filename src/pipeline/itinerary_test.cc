@@ -7,8 +7,8 @@ namespace {
 
 IndexedItinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt,
                            LastPolicy last = LastPolicy::kPartial, int64_t world = 1, int64_t rank = 0) {
-  return IndexedItinerary(sequential_order(n),
-                          Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), 7, rank,
+  return IndexedItinerary(sequential_order(n), BranchSamples{first_samples(n), 7},
+                          Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), rank,
                           epochs);
 }
 
@@ -61,9 +61,11 @@ TEST(Itinerary, replacements_are_other_samples_each_once) {
   const IndexedItinerary plan = itinerary(20, 4);
   for (int64_t position = 0; position < 20; ++position) {
     std::vector<bool> seen(20);
-    seen[static_cast<size_t>(plan.order()->id_at(2, position))] = true;
+    std::vector<forebay::Row> rows(1, forebay::Row{.position = position});
+    plan.locate(2, rows);
+    seen[static_cast<size_t>(rows[0].id)] = true;
     for (int64_t attempt = 1; attempt < 20; ++attempt) {
-      const auto index = static_cast<size_t>(plan.replacement(2, position, attempt));
+      const auto index = static_cast<size_t>(plan.replacement(rows[0], attempt));
       EXPECT_FALSE(seen[index]);
       seen[index] = true;
     }

@@ -71,7 +71,7 @@ class StageKeys {
 /// A stage that stores results of the stages before it: a `.cache()`, or the stage at which
 /// replayed samples re-enter. An entry holds one sample. Fields that the source has without a read
 /// (labels, paths) are not in the entry but are loaded from the source again, since they may change
-/// while the object does not. It is part of an ExecutionPlan, and any number of compute threads use
+/// while the object does not. It is part of an BranchPlan, and any number of compute threads use
 /// it.
 struct KeyedStage {
   std::string name;                   ///< name of the step in messages

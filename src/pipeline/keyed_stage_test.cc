@@ -184,7 +184,7 @@ TEST(ContentKeys, are_of_place_and_identity_and_known_where_that_is) {
   rig.batch = 10;
   const auto plan = rig.plan();
   const auto steps = rig.itinerary();
-  const BatchJob batch(*plan, *steps, *steps->step(Cursor()));
+  const BatchJob batch(plan, *steps->step(Cursor()));
   const auto source = std::make_shared<Labelled>();
   const ContentKeys keys(std::make_shared<MapCache>(), source, hash128("here"), /*fetches=*/true);
   EXPECT_FALSE(keys.lookup_key(batch, 9)) << "it has no version";

@@ -35,7 +35,23 @@ ByteCount sum_of_largest(const std::vector<uint64_t>& largest_first, int64_t cou
   return std::accumulate(largest_first.begin(), end, ByteCount());
 }
 
-MemoryModel::MemoryModel(const ExecutionPlan& plan, const RunShape& shape) : plan_(&plan), shape_(shape) {
+MemoryNeeds& MemoryNeeds::operator+=(const MemoryNeeds& branch) {
+  // The rows of a batch may all be of the branch that needs most, and so may what threads work on.
+  batch = std::max(batch, branch.batch);
+  values = std::max(values, branch.values);
+  working = std::max(working, branch.working);
+  threads = std::max(threads, branch.threads);
+  data += branch.data;
+  index += branch.index;
+  mean_stored = std::max(mean_stored, branch.mean_stored);
+  largest_stored = std::max(largest_stored, branch.largest_stored);
+  chunks.insert(chunks.end(), branch.chunks.begin(), branch.chunks.end());
+  std::ranges::sort(chunks, std::greater<>());
+  chunks_mixed += branch.chunks_mixed;
+  return *this;
+}
+
+MemoryModel::MemoryModel(const BranchPlan& plan, const RunShape& shape) : plan_(&plan), shape_(shape) {
   for (const OutputField& output : plan.outputs) works_on_pictures_ |= output.field.image && !plan.stages.empty();
   for (const OutputField& output : plan.outputs) {
     if (!output.row_bytes) add_unsized(output.field);
@@ -107,6 +123,7 @@ MemoryModel::Values MemoryModel::estimate_chunks(Estimate estimate, MemoryNeeds&
   std::ranges::sort(needs.chunks, std::greater<>());
   // Chunks of replayed rows are in memory one at a time, in the place of one that is being read.
   needs.data = sum_of_largest(needs.chunks, shape_.chunks_mixed());
+  needs.chunks_mixed = shape_.chunks_mixed();
   if (most) {  // one row may have all lists of its chunk
     const uint64_t replayed = plan_->replays() ? 1 : 0;
     needs.working += ByteCount(plan_->working_bytes) * (1 + replayed);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/byte_count.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 
@@ -41,10 +41,14 @@ struct MemoryNeeds {
   // Sizes behind these sums, for choices about work ahead of the oldest batch:
   uint64_t mean_stored = 0, largest_stored = 0;  ///< stored bytes of a sample
   std::vector<uint64_t> chunks;                  ///< bytes of each chunk's rows, the largest first
+  int64_t chunks_mixed = 0;                      ///< chunks in memory together
+
+  /// Adds the needs of another branch whose rows are in the same batches.
+  MemoryNeeds& operator+=(const MemoryNeeds& branch);
 };
 
-/// The memory that an execution plan needs. All formulas about it are here, in ChunkMemory, and in
-/// ExecutionPlan::batch_bytes(). Sizing, the amount that is enough for any batch, and the errors of
+/// The memory that a branch of an execution plan needs. All formulas about it are here, in ChunkMemory, and in
+/// BranchPlan::batch_bytes(). Sizing, the amount that is enough for any batch, and the errors of
 /// runs that lack memory use them. A model is immutable and cheap to copy. It refers to the plan,
 /// which must outlive it. Any thread may call it.
 ///
@@ -53,7 +57,7 @@ struct MemoryNeeds {
 /// it. No part of it is less than what is expected.
 class MemoryModel {
  public:
-  explicit MemoryModel(const ExecutionPlan& plan, const RunShape& shape = {});
+  explicit MemoryModel(const BranchPlan& plan, const RunShape& shape = {});
 
   const RunShape& shape() const { return shape_; }
   /// Looks at some hundred samples, or at every chunk.
@@ -92,7 +96,7 @@ class MemoryModel {
   ByteCount packed_blocks() const;
   int64_t chunks_in_batch() const;
 
-  const ExecutionPlan* plan_;
+  const BranchPlan* plan_;
   RunShape shape_;
   bool works_on_pictures_ = false;
   // Outputs whose rows are not written directly into the batch:

@@ -118,16 +118,16 @@ OutputField random_output(Random& random) {
   return output;
 }
 
-void add_random_outputs(Random& random, ExecutionPlan& plan) {
+void add_random_outputs(Random& random, BranchPlan& plan) {
   for (uint64_t i = 0; i <= up_to(random, 4); ++i) plan.outputs.push_back(random_output(random));
   if (random() % 2 == 0) plan.stages.emplace_back(NativeStage());
   plan.working_bytes = up_to(random, 10'000);
 }
 
-ExecutionPlan random_samples(Random& random) {
+BranchPlan random_samples(Random& random) {
   std::vector<uint64_t> sizes(up_to(random, 200));
   for (uint64_t& size : sizes) size = random() % 10 == 0 ? up_to(random, 2'000'000) : up_to(random, 1000);
-  ExecutionPlan plan;
+  BranchPlan plan;
   plan.selection = std::make_shared<All>(static_cast<int64_t>(sizes.size()));
   plan.source = std::make_shared<SizedSamples>(std::move(sizes));
   plan.fetches = random() % 4 != 0;
@@ -135,7 +135,7 @@ ExecutionPlan random_samples(Random& random) {
   return plan;
 }
 
-ExecutionPlan random_chunks(Random& random) {
+BranchPlan random_chunks(Random& random) {
   Schema schema({field_of("a", FieldKind::kTensor, {}, DType::kInt64), field_of("b", FieldKind::kTensor, {3})});
   if (random() % 2 == 0) schema.push_back(field_of("list", FieldKind::kTensor, {Shape::kUnknown}, DType::kInt32));
   if (random() % 2 == 0) schema.push_back(field_of("text", FieldKind::kText));
@@ -154,7 +154,7 @@ ExecutionPlan random_chunks(Random& random) {
   }
   chunks->packed = PackedRows(schema);
   chunks->gathers_rows = random() % 2 == 0;
-  ExecutionPlan plan;
+  BranchPlan plan;
   plan.source = chunks->source;
   plan.selection = std::make_shared<All>(plan.source->size());
   plan.chunks = chunks;
@@ -185,7 +185,7 @@ TEST(MemoryModel, no_part_of_what_is_expected_is_more_than_what_is_enough) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const ExecutionPlan plan = seed % 2 == 0 ? random_samples(random) : random_chunks(random);
+    const BranchPlan plan = seed % 2 == 0 ? random_samples(random) : random_chunks(random);
     const MemoryModel model(plan, random_shape(random));
     expect_no_more(model.expected(), model.most());
     if (testing::Test::HasFailure()) return;
@@ -195,7 +195,7 @@ TEST(MemoryModel, no_part_of_what_is_expected_is_more_than_what_is_enough) {
 TEST(MemoryModel, what_a_batch_of_any_samples_lacks_is_no_more_than_what_is_enough) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    const ExecutionPlan plan = random_samples(random);
+    const BranchPlan plan = random_samples(random);
     if (plan.source->size() == 0) continue;
     const RunShape shape = random_shape(random);
     const MemoryModel model(plan, shape);
@@ -213,7 +213,7 @@ TEST(MemoryModel, what_a_batch_of_any_samples_lacks_is_no_more_than_what_is_enou
 TEST(MemoryModel, what_is_claimed_for_a_chunk_is_no_more_than_what_is_enough) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    const ExecutionPlan plan = random_chunks(random);
+    const BranchPlan plan = random_chunks(random);
     const ChunkMemory memory(*plan.chunks);
     for (int64_t chunk = 0; chunk < plan.chunks->source->chunks(); ++chunk) {
       const ChunkCost cost = plan.chunks->source->chunk_cost(chunk);
@@ -235,7 +235,7 @@ TEST(MemoryModel, what_is_claimed_for_a_chunk_is_no_more_than_what_is_enough) {
 TEST(MemoryModel, a_larger_batch_needs_no_less) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
-    const ExecutionPlan plan = seed % 2 == 0 ? random_samples(random) : random_chunks(random);
+    const BranchPlan plan = seed % 2 == 0 ? random_samples(random) : random_chunks(random);
     RunShape shape = random_shape(random);
     const uint64_t before = MemoryModel(plan, shape).most().sum().value();
     ASSERT_GE(before, plan.batch_bytes(shape.rows)) << seed;
@@ -247,7 +247,7 @@ TEST(MemoryModel, a_larger_batch_needs_no_less) {
 TEST(MemoryModel, threads_keep_a_part_of_what_is_left_and_the_rest_is_enough) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
-    const ExecutionPlan plan = random_samples(random);
+    const BranchPlan plan = random_samples(random);
     const RunShape shape = random_shape(random);
     const MemoryModel model(plan, shape);
     const MemoryNeeds most = model.most();
@@ -260,7 +260,7 @@ TEST(MemoryModel, threads_keep_a_part_of_what_is_left_and_the_rest_is_enough) {
 }
 
 TEST(MemoryModel, a_thread_keeps_more_for_pictures_than_for_rows) {
-  ExecutionPlan plan;
+  BranchPlan plan;
   plan.source = std::make_shared<SizedSamples>(std::vector<uint64_t>(10, 1000));
   plan.selection = std::make_shared<All>(10);
   plan.outputs.emplace_back().field = field_of("image", FieldKind::kTensor, {Shape::kUnknown, Shape::kUnknown, 3});
@@ -272,7 +272,7 @@ TEST(MemoryModel, a_thread_keeps_more_for_pictures_than_for_rows) {
 }
 
 TEST(MemoryModel, values_that_are_certain_exist_in_rows_and_in_the_batch) {
-  ExecutionPlan plan;
+  BranchPlan plan;
   plan.source = std::make_shared<SizedSamples>(std::vector<uint64_t>{5, 700});
   plan.selection = std::make_shared<All>(2);
   plan.fetches = true;
@@ -287,7 +287,7 @@ TEST(MemoryModel, sizes_that_no_number_holds_do_not_wrap) {
   const Schema schema({field_of("list", FieldKind::kTensor, {Shape::kUnknown}, DType::kInt32)});
   chunks->source = std::make_shared<SizedChunks>(
       schema, std::vector<SizedChunks::Size>{{1, {UINT64_MAX, UINT64_MAX}}, {1, {100, 100}}});
-  ExecutionPlan plan;
+  BranchPlan plan;
   plan.source = chunks->source;
   plan.selection = std::make_shared<All>(2);
   plan.chunks = chunks;

@@ -45,9 +45,9 @@ void RowGather::find_rows() {
   if (!block.has_bad_rows()) {
     for (int64_t i = input_.begin; i < input_.end; ++i)
       sources_.push_back(block.locate(batch_.rows()[static_cast<size_t>(placement_.row(i))].id));
-    if (!placement_.rows_by_block.empty())
-      destinations_.assign(placement_.rows_by_block.begin() + input_.begin,
-                           placement_.rows_by_block.begin() + input_.end);
+    if (!placement_.sorted_rows.empty())
+      destinations_.assign(placement_.sorted_rows.begin() + input_.begin,
+                           placement_.sorted_rows.begin() + input_.end);
     return;
   }
   for (int64_t i = input_.begin; i < input_.end && result_.verdict != Verdict::kFatal; ++i) {
@@ -57,7 +57,7 @@ void RowGather::find_rows() {
     sources_.push_back(*place);
     destinations_.push_back(static_cast<uint32_t>(row));
   }
-  if (sources_.size() == static_cast<size_t>(count()) && placement_.rows_by_block.empty()) destinations_.clear();
+  if (sources_.size() == static_cast<size_t>(count()) && placement_.sorted_rows.empty()) destinations_.clear();
 }
 
 // Finds the row's sample or its replacement. Returns nothing if the row is skipped, if its

@@ -12,7 +12,7 @@ namespace forebay {
 /// single rows. RowWork creates one for each call, on the compute thread that runs it.
 class RowGather {
  public:
-  RowGather(const RowWork& work, const ExecutionPlan& plan, BatchJob& batch, const RowInput& input,
+  RowGather(const RowWork& work, const BranchPlan& plan, BatchJob& batch, const RowInput& input,
             const RowPlacement& placement)
       : work_(work), plan_(plan), batch_(batch), input_(input), placement_(placement) {}
 
@@ -29,7 +29,7 @@ class RowGather {
   int64_t count() const { return input_.end - input_.begin; }
 
   const RowWork& work_;
-  const ExecutionPlan& plan_;
+  const BranchPlan& plan_;
   BatchJob& batch_;
   const RowInput& input_;
   const RowPlacement& placement_;

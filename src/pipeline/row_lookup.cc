@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 // The part of RowWork that looks samples up in keyed stages and stores results there. A stage is
-// given by its index in ExecutionPlan::stages.
+// given by its index in BranchPlan::stages.
 
 namespace forebay {
 
@@ -24,7 +24,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
     if (!stage.cache) continue;
-    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
+    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.first_row);
     const bool is_cached = key && stage.cache->has(key->hash);
     if (!entry.missing) note_missing_entry(index, input, batch);
     if (entry.must_join_flight(index) && !is_cached) {
@@ -33,7 +33,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
     }
     if (key && find_in_stage(index, *key, input, batch)) return;
     learns_versions |= stage.keys->learns_versions();
-    if (!key && !query) query = stage.keys->version_query(batch, input.begin);
+    if (!key && !query) query = stage.keys->version_query(batch, input.first_row);
   }
   if (learns_versions) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
   if (!query) return;
@@ -46,14 +46,14 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
 void RowWork::note_missing_entry(size_t index, RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(index);
   if (!stage.flights) return;
-  if (const std::optional<Hash128> key = stage.keys->flight_key(batch, input.begin))
+  if (const std::optional<Hash128> key = stage.keys->flight_key(batch, input.first_row))
     input.entry.missing = RowEntry::MissingEntry{index, *key, stage.flights};
 }
 
 // Finds the entry of one stage. Returns false if the cache does not have it.
 bool RowWork::find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(index);
-  const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
+  const int64_t id = batch.rows()[static_cast<size_t>(input.first_row)].id;
   StoredBytes& bytes = input.bytes;
   if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, index)) return false;
   // A peer's entry has to be transferred, and only one task of this process asks for it. The others
@@ -68,7 +68,7 @@ bool RowWork::retry_lookup(RowInput& input, const BatchJob& batch) const {
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
     if (stage.keys == nullptr || stage.keys->arrivals() == 0) continue;
-    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
+    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.first_row);
     StoredBytes found;
     if (!key || !found.find(*stage.cache, key->hash, index) || !found.entry_in_memory()) continue;
     input.bytes.entry = std::move(found.entry);
@@ -88,7 +88,7 @@ uint64_t RowWork::arrivals() const {
 
 bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(input.entry.missing->stage);
-  const std::optional<Identity> key = stage.keys->lookup_key(batch, input.begin);
+  const std::optional<Identity> key = stage.keys->lookup_key(batch, input.first_row);
   return key && !stage.cache->has(key->hash);
 }
 
@@ -107,7 +107,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   StoredBytes& bytes = input.bytes;
   const bool reads_version = input.entry.on_version_read != nullptr;
   if (!bytes.has_entry() && !reads_version)
-    bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id));
+    bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
   ReadRequest& request = bytes.pieces.front().request;
   if (!bytes.has_entry()) request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
@@ -149,7 +149,7 @@ void RowWork::report_computed(const RowInput& input, const BatchJob& batch, cons
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
     if (stage.cache && index >= result.first_stage && index < result.end_stage)
-      stage.keys->on_computed(batch, input.begin);
+      stage.keys->on_computed(batch, input.first_row);
   }
 }
 

@@ -5,10 +5,11 @@
 namespace forebay {
 
 RowValues::RowValues(const ExecutionPlan& plan, size_t rows)
-    : values_(plan.outputs.size()), references_(plan.outputs.size()) {
-  const bool refers_to_chunks = plan.chunks && plan.chunks->gathers_rows;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
+    : values_(plan.outputs().size()), references_(plan.outputs().size()) {
+  // All branches gather rows of fields without a shape, or none (BranchPlan::chunks).
+  const bool refers_to_chunks = plan.first().chunks && plan.first().chunks->gathers_rows;
+  for (size_t i = 0; i < plan.outputs().size(); ++i) {
+    if (plan.outputs()[i].row_bytes && !plan.outputs()[i].may_differ) continue;
     outputs_.push_back(i);
     if (refers_to_chunks) {
       references_[i].resize(rows);
@@ -16,7 +17,7 @@ RowValues::RowValues(const ExecutionPlan& plan, size_t rows)
       values_[i].resize(rows);
     }
   }
-  if (plan.output_schema.open_ended) extras_.resize(rows);
+  if (plan.open_ended()) extras_.resize(rows);
 }
 
 uint64_t RowValues::bytes(int64_t row) const {

@@ -92,7 +92,7 @@ class RowTime {
 
 }  // namespace
 
-RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+RowWork::RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                  BadSample policy)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
       names_{"batch"} {
@@ -111,7 +111,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& pla
   try {
     if (plan_->chunks && plan_->chunks->gathers_rows)
       return RowGather(*this, *plan_, batch, input, placement).run(memory);
-    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, placement, memory);
+    RowResult result = plan_->gathers_only() ? gather(batch, input, placement) : run_stages(input, batch, placement, memory);
     // gather() does not say which row is bad. A second pass row by row finds it and applies the
     // policy to it.
     if (plan_->gathers_only() && is_data_error(result.fatal.code()))
@@ -126,28 +126,55 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& pla
   } catch (const std::bad_alloc&) {
     failed.fatal = system_lacks_memory();
   } catch (const std::exception& error) {
-    failed.fatal = locate(internal_error(error.what()), batch.rows()[static_cast<size_t>(input.begin)].id);
+    failed.fatal = locate(internal_error(error.what()), batch.rows()[static_cast<size_t>(input.first_row)].id);
   }
   failed.verdict = Verdict::kFatal;
   return failed;
 }
 
+namespace {
+
+// Copies one field of many samples from the source into their rows.
+Status gather_field(const SampleSource& source, const OutputField& output, size_t index, std::span<const int64_t> ids,
+                    const RowInput& input, const RowPlacement& placement, BatchJob& batch) {
+  // The source copies to consecutive rows. Smaller rows than this are copied twice, which is faster
+  // than a call for each.
+  constexpr size_t kSmallRow = 2048;
+  const size_t bytes = *output.row_bytes;
+  if (placement.sorted_rows.empty()) return source.gather(output.source_field, ids, batch.slot(index, input.begin));
+  const auto slot_of = [&](size_t i) {
+    return batch.slot(index, placement.row(input.begin + static_cast<int64_t>(i)));
+  };
+  if (bytes > kSmallRow) {
+    for (size_t i = 0; i < ids.size(); ++i)
+      FOREBAY_RETURN_IF_ERROR(source.gather(output.source_field, ids.subspan(i, 1), slot_of(i)));
+    return {};
+  }
+  std::vector<uint8_t> rows(bytes * ids.size());
+  FOREBAY_RETURN_IF_ERROR(source.gather(output.source_field, ids, rows.data()));
+  for (size_t i = 0; i < ids.size(); ++i) std::memcpy(slot_of(i), rows.data() + i * bytes, bytes);
+  return {};
+}
+
+}  // namespace
+
 // For plans whose source copies the rows of all fields itself.
-RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
+RowResult RowWork::gather(BatchJob& batch, const RowInput& input, const RowPlacement& placement) const {
   RowResult result;
   const int64_t begun = thread_cpu_ns();
   const auto rows = static_cast<size_t>(input.end - input.begin);
   std::vector<int64_t> ids(rows);
-  for (size_t i = 0; i < rows; ++i) ids[i] = batch.rows()[static_cast<size_t>(input.begin) + i].id;
+  for (size_t i = 0; i < rows; ++i)
+    ids[i] = batch.rows()[static_cast<size_t>(placement.row(input.begin + static_cast<int64_t>(i)))].id;
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
-    Status status = plan_->samples().gather(plan_->outputs[i].source_field, ids, batch.slot(i, input.begin));
-    if (!status.ok()) {
+    const OutputField& output = plan_->outputs[i];
+    if (Status status = gather_field(plan_->samples(), output, i, ids, input, placement, batch); !status.ok()) {
       result.fatal = locate(std::move(status), ids.front());
       result.verdict = Verdict::kFatal;
       return result;
     }
-    bytes += *plan_->outputs[i].row_bytes * rows;
+    bytes += *output.row_bytes * rows;
   }
   plan_->write_counters->add(static_cast<int64_t>(rows), bytes, bytes, thread_cpu_ns() - begun);
   return result;
@@ -156,7 +183,8 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
 RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement,
                               WorkMemory& memory) const {
   RowResult result;
-  for (int64_t row = input.begin; row < input.end; ++row) {
+  for (int64_t i = input.begin; i < input.end; ++i) {
+    const int64_t row = placement.row(i);
     // A row may have been found bad before a later row asked for more memory.
     if (batch.rows()[static_cast<size_t>(row)].skipped) continue;
     if (!run_sample(input, batch, placement, row, memory, result)) break;
@@ -228,7 +256,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   }
   if (!read->ok()) {
     result.storage_unavailable = read->code() == Code::kUnavailable;
-    fail(batch, input.begin, *read, result);
+    fail(batch, input.first_row, *read, result);
     return false;
   }
   result.read_from = bytes.store;
@@ -378,12 +406,12 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
 }
 
 // Gives the row the next replacement of its sample. Returns false if there is none. A replacement
-// follows from seed, epoch, position and attempt alone, so it is the same in every run.
+// follows from seed, pass, place and attempt alone, so it is the same in every run.
 bool RowWork::replace(BatchJob& batch, int64_t row) const {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
-  if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements())) return false;
+  if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements(batch.planned(row).branch))) return false;
   ++job.attempt;
-  job.id = plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
+  job.id = itinerary_->replacement(batch.planned(row), job.attempt);
   return true;
 }
 

@@ -13,7 +13,7 @@
 #include "pipeline/batch_job.h"
 #include "pipeline/chunk_table.h"
 #include "pipeline/element.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_entry.h"
 
@@ -35,7 +35,9 @@ struct RowProgress {
 /// progress. It belongs to a compute thread while it is Running, and is guarded by the run's lock
 /// otherwise.
 struct RowInput : Element, RowProgress {
-  int64_t begin = 0, end = 0;     ///< rows
+  int64_t begin = 0, end = 0;     ///< rows, see RowPlacement
+  int64_t first_row = 0;          ///< row of the batch at `begin`
+  uint16_t branch = 0;            ///< of all the rows
   bool entry_needs_read = false;  ///< the cache entry is not in the page cache and has to be fetched
 
   /// Drops all data, so that the rows start from the beginning.
@@ -46,17 +48,17 @@ struct RowInput : Element, RowProgress {
   }
 };
 
-/// Location of some rows in blocks of chunks, for plans with chunks.
+/// Location of some rows in their batch, and in blocks of chunks.
 struct RowPlacement {
   /// The block that the rows belong to; its chunks are in memory. Null if rows are read one by one.
   const ChunkBlock* block = nullptr;
-  /// Rows of the batch, sorted by block. RowInput::begin and end are indices into it. Empty if they
-  /// are rows of the batch directly.
-  std::span<const uint32_t> rows_by_block{};
+  /// Rows of the batch, sorted by branch and block. RowInput::begin and end are indices into it.
+  /// Empty if they are rows of the batch directly.
+  std::span<const uint32_t> sorted_rows{};
   /// The chunks may be freed before the batch is assembled.
   bool outlasts_chunks = false;
 
-  int64_t row(int64_t index) const { return rows_by_block.empty() ? index : rows_by_block[static_cast<size_t>(index)]; }
+  int64_t row(int64_t index) const { return sorted_rows.empty() ? index : sorted_rows[static_cast<size_t>(index)]; }
 };
 
 /// The outcome of processing rows, which decides the next step of their task.
@@ -86,13 +88,13 @@ struct RowResult {
   std::vector<int64_t> missing_ids;  ///< ids of replacements in other chunks
 };
 
-/// The work of compute threads on rows: they read a sample if that needs no waiting, run the
-/// stages, and write the row into the batch. It knows no schedule and takes no lock. Any number of
+/// The work of compute threads on rows of one branch: they read a sample if that needs no waiting,
+/// run the stages, and write the row into the batch. It knows no schedule and takes no lock. Any number of
 /// threads may run different rows, of one batch or of several. RowTasks decides which rows run, and
 /// what follows from the Verdict.
 class RowWork {
  public:
-  RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);
+  RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);
 
   /// Processes the rows of `input`, up to the next user code or into the batch. Never throws. Rows
   /// that need more memory than `memory` grants run again from the start, so they are left
@@ -124,7 +126,7 @@ class RowWork {
   Status locate(Status status, int64_t id) const;
 
  private:
-  RowResult gather(BatchJob& batch, const RowInput& input) const;
+  RowResult gather(BatchJob& batch, const RowInput& input, const RowPlacement& placement) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
   bool prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
                      RowResult& result) const;
@@ -149,7 +151,7 @@ class RowWork {
   /// so that no row is reported twice.
   void report_computed(const RowInput& input, const BatchJob& batch, const RowResult& result) const;
 
-  const std::shared_ptr<const ExecutionPlan> plan_;
+  const std::shared_ptr<const BranchPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
   std::vector<StepCounters*> counters_;  // by StepMeter's step number; number 0 writes the batch

@@ -16,13 +16,14 @@ namespace {
 struct Bench {
   explicit Bench(Rig rig, BadSample policy = BadSample::kRaise)
       : plan(rig.plan()), itinerary(rig.itinerary()), work(plan, itinerary, policy),
-        batch(*plan, *itinerary, *itinerary->step(Cursor())) {
+        batch(plan, *itinerary->step(Cursor())) {
     EXPECT_TRUE(batch.acquire_slots(*pool));
   }
   RowInput task(int64_t row) const {
     RowInput input;
     input.begin = row;
     input.end = row + 1;
+    input.first_row = row;
     work.look_up(input, batch);
     if (plan->fetches) work.prepare_read(input, batch);
     return input;
@@ -39,7 +40,7 @@ struct Bench {
 
   std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(1 << 20);
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>(budget, 4);
-  std::shared_ptr<ExecutionPlan> plan;
+  std::shared_ptr<BranchPlan> plan;
   std::shared_ptr<StepSource> itinerary;
   RowWork work;
   BatchJob batch;
@@ -114,7 +115,7 @@ TEST(RowWork, what_a_bad_sample_means_is_the_policys) {
 
 TEST(RowWork, a_replacement_that_is_at_hand_is_taken_at_once) {
   Rig rig = in_order(summary({2}));
-  rig.change_plan = [](ExecutionPlan& plan) { plan.fetches = false; };
+  rig.change_plan = [](BranchPlan& plan) { plan.fetches = false; };
   Bench bench(rig, BadSample::kReplace);
   RowInput input = bench.task(2);
   const RowResult result = bench.run(input);
@@ -127,7 +128,7 @@ TEST(RowWork, a_replacement_that_is_at_hand_is_taken_at_once) {
 // The cache entry belongs to the bad sample and not to its replacement.
 TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Rig rig = in_order(summary({2}));
-  rig.change_plan = [](ExecutionPlan& plan) {
+  rig.change_plan = [](BranchPlan& plan) {
     plan.fetches = false;
     KeyedStage cache;
     cache.schema = plan.source->schema();
@@ -152,7 +153,7 @@ TEST(RowWork, replacements_end) {
   std::set<int64_t> all;
   for (int64_t id = 0; id < 50; ++id) all.insert(id);
   Rig rig = in_order(summary(all));
-  rig.change_plan = [](ExecutionPlan& plan) { plan.fetches = false; };
+  rig.change_plan = [](BranchPlan& plan) { plan.fetches = false; };
   Bench bench(rig, BadSample::kReplace);
   RowInput input = bench.task(0);
   const RowResult result = bench.run(input);
@@ -179,7 +180,7 @@ TEST(RowWork, transient_errors_and_bugs_spoil_the_batch) {
 
 TEST(RowWork, rows_stop_at_user_code_and_go_on_behind_it) {
   Rig rig = in_order();
-  rig.change_plan = [](ExecutionPlan& plan) {
+  rig.change_plan = [](BranchPlan& plan) {
     ForeignStage user;
     user.name = "map(<function>)";
     user.step = 2;

@@ -6,9 +6,22 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "pipeline/execution_plan.h"
 
 namespace forebay {
+
+/// The samples of a source that take part in a run, numbered from 0 for the order. Immutable, and
+/// used by any number of threads.
+class Selection {
+ public:
+  virtual ~Selection() = default;
+  virtual int64_t size() const = 0;
+  /// The id in the source of the `index`-th sample that takes part.
+  virtual int64_t id_at(int64_t index) const = 0;
+  /// Replaces each index by its id, for many samples at once.
+  virtual void ids_at(std::span<int64_t> indices) const {
+    for (int64_t& index : indices) index = id_at(index);
+  }
+};
 
 /// The first `size` samples of the source.
 std::shared_ptr<const Selection> first_samples(int64_t size);

@@ -30,12 +30,18 @@ struct ScheduleOptions {
   Status check() const;
 };
 
-/// One row of a rank's batch: the sample at `position` of the epoch's order. `occurrence` counts
-/// earlier uses of that position in the epoch, so that a repeat has its own random numbers.
+/// One row of a rank's batch. It says which sample it has, and why. A schedule knows the first
+/// three members; a plan's steps (pipeline/itinerary.h) know all of them.
 struct Row {
-  int64_t position = 0;
-  int32_t occurrence = 0;
-  bool padding = false;  ///< a repeat, not counted as delivered
+  int64_t position = 0;    ///< in the epoch
+  int32_t occurrence = 0;  ///< earlier uses of the sample, so that a repeat has its own random numbers
+  bool padding = false;    ///< a repeat, not counted as delivered
+  bool replayed = false;   ///< a sample of an earlier step
+  uint16_t branch = 0;     ///< branch of the execution plan, which is the leaf of the plan's tree
+  int64_t id = 0;          ///< the sample, in the source of the branch
+  /// Pass over the samples of the branch. Of a replayed row: the one in which it was new.
+  int64_t pass = 0;
+  int64_t place = 0;  ///< position in the branch's order of that pass. Not of a replayed row
   friend bool operator==(const Row&, const Row&) = default;
 };
 

@@ -20,6 +20,14 @@ int32_t replayed_occurrence(const Cursor& at) {
   return kReplayedOccurrences + static_cast<int32_t>(at.step % kReplayedOccurrences);
 }
 
+// Gives a row of the step at that place a replayed sample.
+void replay(Row& row, const ReplaySample& sample, const Cursor& at) {
+  row.replayed = true;
+  row.occurrence = replayed_occurrence(at);
+  row.id = sample.id;
+  row.pass = sample.epoch;
+}
+
 std::vector<int64_t> ids_of(std::span<const ReplaySample> samples) {
   std::vector<int64_t> ids;
   for (const ReplaySample& one : samples) ids.push_back(one.id);
@@ -142,8 +150,10 @@ const ReplaySteps::Planned* ReplaySteps::plan_new_step(StepPlan plan) {
     return nullptr;
   }
   const Rehearsal::Changes changes = planned_buffer_.offer({plan.at.epoch, plan.at.step}, *fresh);
-  std::vector<int64_t> replayed = ids_of(plan.replayed);
-  for (const MissingRow& one : plan.missing_rows) replayed.push_back(one.sample.id);
+  std::vector<int64_t> replayed;
+  for (const Row& row : plan.rows) {
+    if (row.replayed) replayed.push_back(row.id);
+  }
   // Requests them now, and not when the step is due, so that the trainer does not wait for another
   // rank.
   samples_->start_fetch(replayed);
@@ -206,42 +216,24 @@ void ReplaySteps::add_replayed(StepPlan& plan) const {
   // Replayed rows come before the padding, which repeats rows and stays last.
   const auto first_padding =
       std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
-  plan.replayed_at = static_cast<size_t>(first_padding - plan.rows.begin());
+  const auto replayed_at = static_cast<size_t>(first_padding - plan.rows.begin());
   // Samples are drawn for all ranks at once, so that no two ranks have the same, and the draws do
   // not depend on the number of ranks.
   const auto first = static_cast<size_t>(rank_ * replayed_);
   std::vector<Row> rows;
   for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
-    plan.replayed.push_back(drawn[i]);
-    const int64_t position =
-        kReplayedPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
-    rows.push_back({position, replayed_occurrence(plan.at), false});
+    Row& row = rows.emplace_back();
+    row.position = kReplayedPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
+    replay(row, drawn[i], plan.at);
   }
   plan.rows.insert(first_padding, rows.begin(), rows.end());
   // The row numbers so far do not count the replayed rows.
-  for (MissingRow& one : plan.missing_rows) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
+  for (MissingRow& one : plan.missing_rows) one.row += one.row >= replayed_at ? rows.size() : 0;
 }
 
 void ReplaySteps::fill_missing(StepPlan& plan, std::span<const ReplaySample> drawn) const {
-  for (MissingRow& one : plan.missing_rows) {
-    one.sample = drawn[static_cast<size_t>(one.number)];
-    plan.rows[one.row].occurrence = replayed_occurrence(plan.at);
-  }
-}
-
-std::vector<int64_t> ReplaySteps::indices(const StepPlan& step) const {
-  if (step.replayed.empty()) return steps_->indices(step);
-  // `steps_` does not know the replayed rows, whose positions are in no order.
-  StepPlan fresh = step;
-  const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.replayed_at);
-  fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.replayed.size()));
-  std::vector<int64_t> indices = steps_->indices(fresh);
-  indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(step.replayed_at), step.replayed.size(), 0);
-  return indices;
-}
-
-int64_t ReplaySteps::index(const StepPlan& step, int64_t row) const {
-  return step.is_replayed(row) ? 0 : steps_->index(step, row);
+  for (const MissingRow& one : plan.missing_rows)
+    replay(plan.rows[one.row], drawn[static_cast<size_t>(one.number)], plan.at);
 }
 
 }  // namespace forebay

@@ -93,13 +93,11 @@ class ReplaySteps final : public StepSource {
   std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;
-  std::vector<int64_t> indices(const StepPlan& step) const override;
-  int64_t index(const StepPlan& step, int64_t row) const override;
-  int64_t replacements() const override { return steps_->replacements(); }
-  int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const override {
-    return steps_->replacement(epoch, position, attempt);
-  }
-  std::shared_ptr<const Order> order() const override { return steps_->order(); }
+  int64_t replacements(size_t branch) const override { return steps_->replacements(branch); }
+  int64_t replacement(const Row& row, int64_t attempt) const override { return steps_->replacement(row, attempt); }
+  std::shared_ptr<const Order> order(size_t branch) const override { return steps_->order(branch); }
+  Order::Use next_place(size_t branch, const Cursor& at) const override { return steps_->next_place(branch, at); }
+  bool has_pass(size_t branch, int64_t pass) const override { return steps_->has_pass(branch, pass); }
 
  private:
   struct Planned {

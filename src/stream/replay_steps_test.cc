@@ -87,7 +87,9 @@ class ReplayStepsTest : public testing::Test {
   // The numbers of the replayed samples of a step.
   static std::vector<int64_t> replayed(const StepPlan& plan) {
     std::vector<int64_t> ids;
-    for (const ReplaySample& one : plan.replayed) ids.push_back(one.id);
+    for (const Row& row : plan.rows) {
+      if (row.replayed) ids.push_back(row.id);
+    }
     return ids;
   }
 
@@ -101,14 +103,14 @@ TEST_F(ReplayStepsTest, the_first_step_has_none_and_each_later_one_has_some_of_t
   EXPECT_EQ(steps->batch_size(), 6) << "four new samples and two replayed ones";
   std::optional<StepPlan> plan = steps->step({});
   ASSERT_TRUE(plan);
-  EXPECT_TRUE(plan->replayed.empty()) << "the buffer is empty";
+  EXPECT_TRUE(replayed(*plan).empty()) << "the buffer is empty";
   EXPECT_EQ(plan->rows.size(), 4u);
   for (int64_t step = 1; step < 6; ++step) {
     plan = steps->step(plan->after);
     ASSERT_TRUE(plan);
-    ASSERT_EQ(plan->replayed.size(), 2u);
+    ASSERT_EQ(replayed(*plan).size(), 2u);
     EXPECT_EQ(plan->rows.size(), 6u);
-    EXPECT_EQ(plan->replayed_at, 4u) << "behind the new ones";
+    EXPECT_TRUE(plan->rows[4].replayed && !plan->rows[3].replayed) << "behind the new ones";
     for (const int64_t id : replayed(*plan)) {
       EXPECT_LT(id, 8 * step) << "of steps before";
       EXPECT_GE(id, 8 * step - 8) << "of the latest eight samples";
@@ -144,13 +146,9 @@ TEST_F(ReplayStepsTest, rows_of_replayed_samples_have_no_sample_in_the_order_of_
   const auto steps = this->steps(0);
   const StepPlan first = *steps->step({});
   const StepPlan plan = *steps->step(first.after);
-  const std::vector<int64_t> indices = steps->indices(plan);
-  ASSERT_EQ(indices.size(), 6u);
-  for (int64_t row = 0; row < 6; ++row) {
-    EXPECT_EQ(plan.is_replayed(row), row >= 4);
-    EXPECT_EQ(steps->index(plan, row), indices[static_cast<size_t>(row)]);
-  }
-  for (size_t row = 0; row < 4; ++row) EXPECT_GE(indices[row], 8);
+  ASSERT_EQ(plan.rows.size(), 6u);
+  for (int64_t row = 0; row < 6; ++row) EXPECT_EQ(plan.is_replayed(row), row >= 4);
+  for (size_t row = 0; row < 4; ++row) EXPECT_GE(plan.rows[row].id, 8);
 }
 
 TEST_F(ReplayStepsTest, a_state_has_the_buffer_of_the_delivered_steps_and_a_run_goes_on_with_it) {
@@ -240,8 +238,8 @@ TEST(ReplaySteps, samples_take_the_place_of_records_that_did_not_come_in_time) {
   ASSERT_EQ(second.missing_rows.size(), 3u);
   std::set<int64_t> ids;
   for (const MissingRow& one : second.missing_rows) {
-    EXPECT_LT(one.sample.id, 4);
-    EXPECT_TRUE(ids.insert(one.sample.id).second) << "each of another one";
+    EXPECT_LT(second.rows[one.row].id, 4);
+    EXPECT_TRUE(ids.insert(second.rows[one.row].id).second) << "each of another one";
     EXPECT_TRUE(second.is_replayed(static_cast<int64_t>(one.row)));
   }
 }

@@ -109,7 +109,12 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
   // The few records before a log's end are assigned to ranks like the last ones of an epoch.
   const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
-  for (Row& row : plan.rows) row.position += plan.at.position;
+  const int64_t first = number_at(plan.at);
+  for (Row& row : plan.rows) {
+    row.id = first + row.position;
+    row.pass = plan.at.epoch;
+    row.position += plan.at.position;
+  }
   find_missing_rows(plan, size);
   return plan;
 }
@@ -120,7 +125,7 @@ void StreamItinerary::find_missing_rows(StepPlan& plan, int64_t size) const {
   plan.missing_rows_of_all = static_cast<int64_t>(missing.size());
   if (missing.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
-    const int64_t number = from + plan.rows[row].position - plan.at.position;
+    const int64_t number = plan.rows[row].id;
     // The index among the missing rows of all ranks: each draw replaces the row of its index.
     const auto found = std::lower_bound(missing.begin(), missing.end(), number);
     if (found != missing.end() && *found == number) plan.missing_rows.push_back({row, found - missing.begin()});
@@ -134,16 +139,6 @@ void StreamItinerary::set_awaited(const Cursor& at) {
 bool StreamItinerary::decide_now(const Cursor& at) {
   if (finished(at)) return false;
   return stream_->decide_now(number_at(at) + global_batch_);
-}
-
-std::vector<int64_t> StreamItinerary::indices(const StepPlan& step) const {
-  std::vector<int64_t> numbers;
-  for (size_t row = 0; row < step.rows.size(); ++row) numbers.push_back(index(step, static_cast<int64_t>(row)));
-  return numbers;
-}
-
-int64_t StreamItinerary::index(const StepPlan& step, int64_t row) const {
-  return number_at(step.at) + step.rows[static_cast<size_t>(row)].position - step.at.position;
 }
 
 }  // namespace forebay

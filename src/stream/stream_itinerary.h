@@ -51,10 +51,8 @@ class StreamItinerary final : public StepSource {
   Status failure() const override;
   std::string awaited() const override;
   /// A record's number in the stream is its index, and its id.
-  std::vector<int64_t> indices(const StepPlan& step) const override;
-  int64_t index(const StepPlan& step, int64_t row) const override;
-  int64_t replacements() const override { return 0; }
-  int64_t replacement(int64_t, int64_t position, int64_t) const override { return position; }
+  int64_t replacements(size_t) const override { return 0; }
+  int64_t replacement(const Row& row, int64_t) const override { return row.id; }
 
   /// The number of records in the step that begins with that record: fewer near the stream's end,
   /// and 0 if there is no such step.

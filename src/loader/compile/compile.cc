@@ -70,12 +70,12 @@ class Compiler {
     }
   }
 
-  Result<std::shared_ptr<const ExecutionPlan>> run() {
+  Result<std::shared_ptr<const BranchPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
     const auto chunks = shared_as_chunks(input_.source);
     reduce(whole, chunks != nullptr);
-    plan_ = std::make_shared<ExecutionPlan>();
+    plan_ = std::make_shared<BranchPlan>();
     plan_->source = input_.source;
     if (chunks) {
       FOREBAY_ASSIGN(plan_->source, with_live_fields(*chunks, needed_.live.front()));
@@ -109,7 +109,7 @@ class Compiler {
       chunks_->gathers_rows = plan_->stages.empty() && !output.open_ended;
       plan_->chunks = chunks_;
     }
-    return std::shared_ptr<const ExecutionPlan>(plan_);
+    return std::shared_ptr<const BranchPlan>(plan_);
   }
 
  private:
@@ -403,12 +403,12 @@ class Compiler {
   NeededSteps needed_;
   Inference inference_;         // of the needed steps
   bool fields_chosen_ = false;  // a choice of fields follows the latest stage of user code or cache
-  std::shared_ptr<ExecutionPlan> plan_;
+  std::shared_ptr<BranchPlan> plan_;
   std::shared_ptr<ChunkPlan> chunks_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
+Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
 
 }  // namespace forebay

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pipeline/description.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 
@@ -39,6 +39,6 @@ struct CompileInput {
 /// are never read are left out, together with the reads that they would need; this does not change
 /// the random numbers of the other steps. The reduced description is checked again: Internal, with
 /// both descriptions, if it is invalid or gives other fields.
-Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input);
+Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input);
 
 }  // namespace forebay

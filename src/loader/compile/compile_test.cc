@@ -25,7 +25,7 @@ struct Pictures {
   ScratchFolder folder;
 };
 
-std::shared_ptr<const ExecutionPlan> compiled(const Pipeline& pipeline) {
+std::shared_ptr<const BranchPlan> compiled(const Pipeline& pipeline) {
   const Description& description = pipeline.description();
   const auto source = open_source(description.steps().front(), {});
   EXPECT_TRUE(source.ok()) << source.status().to_string();
@@ -35,7 +35,7 @@ std::shared_ptr<const ExecutionPlan> compiled(const Pipeline& pipeline) {
   return *plan;
 }
 
-std::vector<std::string> native_ops(const ExecutionPlan& plan) {
+std::vector<std::string> native_ops(const BranchPlan& plan) {
   std::vector<std::string> names;
   for (const Stage& stage : plan.stages) {
     if (const auto* native = std::get_if<NativeStage>(&stage)) {

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "cache/cache.h"
 #include "pipeline/description.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 

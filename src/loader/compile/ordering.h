@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pipeline/description.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 #include "plan/order.h"
 #include "plan/packing.h"
 #include "plan/shard_assignment.h"

@@ -7,7 +7,7 @@
 
 #include "base/chunk_source.h"
 #include "pipeline/description.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 

@@ -1,6 +1,7 @@
 #include "loader/compile/reclaimable_accounts.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/byte_size.h"
@@ -26,8 +27,14 @@ void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::
   const auto add = [&](ByteBudget::Account account) {
     if (account.memory) accounts.push_back(std::move(account));
   };
-  if (const Store* store = plan.store()) add({Use::kReads, store->idle_memory()});
-  if (plan.chunks) {
+  bool any_chunks = false;
+  std::set<const Store*> stores;
+  for (const auto& branch : plan.branches()) {
+    any_chunks |= branch->chunks != nullptr;
+    const Store* const store = branch->store();
+    if (store != nullptr && stores.insert(store).second) add({Use::kReads, store->idle_memory()});
+  }
+  if (any_chunks) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
       // The codecs live as long as the process.
       add({.use = Use::kColumns,

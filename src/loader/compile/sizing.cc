@@ -69,23 +69,58 @@ void choose_share(const SizingInput& input, uint64_t wanted, uint64_t floor, uin
   if (!input.memory) share.shared_limit = std::max(share.wanted, limit);
 }
 
+// The memory models of all branches of a plan.
+class Models {
+ public:
+  void add(const MemoryModel& model, bool chunks) {
+    if (chunks && !with_chunks_) with_chunks_ = models_.size();
+    models_.push_back(model);
+  }
+  bool any_with_chunks() const { return with_chunks_.has_value(); }
+  /// The first with chunks. There must be one.
+  const MemoryModel& with_chunks() const { return models_[*with_chunks_]; }
+  int64_t rows() const { return models_.front().shape().rows; }
+  MemoryNeeds expected() const {
+    return sum([](const MemoryModel& model) { return model.expected(); });
+  }
+  MemoryNeeds most() const {
+    return sum([](const MemoryModel& model) { return model.most(); });
+  }
+  uint64_t thread_bytes(uint64_t left = UINT64_MAX) const {
+    uint64_t bytes = 0;
+    for (const MemoryModel& model : models_) bytes = std::max(bytes, model.thread_bytes(left));
+    return bytes;
+  }
+
+ private:
+  template <class NeedsOf>
+  MemoryNeeds sum(NeedsOf needs_of) const {
+    MemoryNeeds all = needs_of(models_.front());
+    for (size_t i = 1; i < models_.size(); ++i) all += needs_of(models_[i]);
+    return all;
+  }
+
+  std::vector<MemoryModel> models_;
+  std::optional<size_t> with_chunks_;
+};
+
 // Plans for a second set of chunks while the first is mixed, so that reading never waits for
 // mixing. The second set is limited to a modest total.
-Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& needs, const SizingInput& input,
-                                  RunnerOptions options) {
+Result<RunnerOptions> size_chunks(const Models& models, const MemoryNeeds& needs, const SizingInput& input,
+                                  uint64_t fetched, RunnerOptions options) {
   constexpr uint64_t kModest = 416 * kMiB;
-  const RunShape& shape = model.shape();
+  const RunShape& shape = models.with_chunks().shape();
   MemoryPlan& memory = options.memory;
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t batch = (needs.batch + needs.values).value(), mixed = needs.data.value();
   options.window_batches = std::clamp<int64_t>(window(options.threads, shape.rows, batch), 3, 16);
-  memory.per_thread = model.thread_bytes();
+  memory.per_thread = models.thread_bytes();
   memory.window = static_cast<uint64_t>(options.window_batches) * batch;
   const uint64_t needed = needs.sum().value();
   const uint64_t busy = (threads - 1) * needs.working.value() + memory.window + kSlack;
   // Each replayed row may come from a different row group.
-  const uint64_t second = sum_of_largest(needs.chunks, 2 * shape.chunks_mixed() + shape.replayed_rows).value() - mixed;
-  const uint64_t wanted = needed + busy + std::min(second, saturating_sub(kModest, needed + busy));
+  const uint64_t second = sum_of_largest(needs.chunks, 2 * needs.chunks_mixed + shape.replayed_rows).value() - mixed;
+  const uint64_t wanted = needed + busy + fetched + std::min(second, saturating_sub(kModest, needed + busy));
   choose_share(input, wanted, /*floor=*/0, needed, memory.share);
   // Data fetched ahead must leave free the memory in which it is decoded ahead: stored bytes alone
   // would not keep consumers from waiting.
@@ -100,21 +135,19 @@ Result<RunnerOptions> size_chunks(const MemoryModel& model, const MemoryNeeds& n
           "{} row groups, the rest to decode one and for a batch), and {} are enough for any batch; raise memory= "
           "to that, or {}",
           memory.share.wanted, shape.block, shape.lanes, shape.lanes == 1 ? "" : "s", needed, mixed,
-          std::min(shape.chunks_mixed(), std::ssize(needs.chunks)), enough,
+          std::min(needs.chunks_mixed, std::ssize(needs.chunks)), enough,
           suggest_settings(needs.chunks, shape, saturating_sub(memory.share.wanted, needed - mixed))),
       enough);
 }
 
-Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& needs, const SizingInput& input,
-                                   int max_requests, RunnerOptions options) {
+Result<RunnerOptions> size_samples(const Models& models, const MemoryNeeds& needs, const SizingInput& input,
+                                   uint64_t fetched, RunnerOptions options) {
+  const int64_t rows = models.rows();
   MemoryPlan& memory = options.memory;
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t batch = (needs.batch + needs.values).value();
-  options.window_batches = window(options.threads, model.shape().rows, batch);
-  const uint64_t working = threads * model.thread_bytes();
-  // Requests in flight, and as many that completed before their turn.
-  const uint64_t fetched =
-      2 * (static_cast<uint64_t>(max_requests) + threads + 1) * needs.mean_stored + 4 * needs.largest_stored;
+  options.window_batches = window(options.threads, rows, batch);
+  const uint64_t working = threads * models.thread_bytes();
   // One batch more than the window: a batch that the user releases is reused for a later one,
   // because fresh pages would cost more than filling them.
   const uint64_t wanted = static_cast<uint64_t>(options.window_batches + 1) * batch + working + fetched + kSlack;
@@ -127,11 +160,11 @@ Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& 
         fmt::format(
             "memory={} cannot hold one batch: {} samples need {} bytes at least, and {} are enough for any batch; "
             "raise memory= to that, or make the batch smaller",
-            memory.share.wanted, model.shape().rows, least, enough),
+            memory.share.wanted, rows, least, enough),
         enough);
   }
   const uint64_t with_largest = needs.batch.value() + std::max<uint64_t>(needs.largest_stored, 1) + index;
-  memory.per_thread = model.thread_bytes(saturating_sub(memory.share.wanted, with_largest));
+  memory.per_thread = models.thread_bytes(saturating_sub(memory.share.wanted, with_largest));
   // The memory that the batches of the window leave free. Values exist twice: by row, in the batch.
   const uint64_t window = static_cast<uint64_t>(options.window_batches) * (needs.batch + needs.values / 2).value();
   memory.ahead = saturating_sub(memory.share.wanted, window + threads * memory.per_thread + index);
@@ -139,8 +172,13 @@ Result<RunnerOptions> size_samples(const MemoryModel& model, const MemoryNeeds& 
 }
 
 // Counts rows if the settings count packed blocks: a block has the mean number of rows.
-RunShape shape_of(const ExecutionPlan& plan, RunShape shape, int threads) {
+RunShape shape_of(const BranchPlan& plan, const SizingInput& input, size_t branch, int threads) {
+  RunShape shape = input.run;
   shape.threads = threads;
+  if (branch < input.mixing.size()) {
+    shape.block = input.mixing[branch].block;
+    shape.lanes = input.mixing[branch].lanes;
+  }
   if (!plan.packing) return shape;
   const Packing& packing = *plan.packing->blocks;
   const double rows =
@@ -148,6 +186,17 @@ RunShape shape_of(const ExecutionPlan& plan, RunShape shape, int threads) {
   shape.packed_blocks = shape.rows;
   shape.rows = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(rows * static_cast<double>(shape.rows))));
   return shape;
+}
+
+// Whether all branches that read something read from stores of this machine, at least one of them.
+bool reads_locally(const ExecutionPlan& plan) {
+  bool any = false, all = true;
+  for (const auto& branch : plan.branches()) {
+    const Store* const store = branch->store();
+    any |= store != nullptr;
+    all &= store == nullptr || store->reads_now();
+  }
+  return any && all;
 }
 
 }  // namespace
@@ -161,17 +210,20 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   RunnerOptions options;
   options.threads =
       input.threads.value_or(input.engine.threads.value_or(std::max(1, usable_cores() / input.local_ranks)));
-  const MemoryModel model(plan, shape_of(plan, input.run, options.threads));
-  MemoryNeeds needs = model.expected();
+  Models models;
+  for (size_t branch = 0; branch < plan.size(); ++branch) {
+    const BranchPlan& of = plan.branch(branch);
+    models.add(MemoryModel(of, shape_of(of, input, branch, options.threads)), of.chunks != nullptr);
+  }
+  MemoryNeeds needs = models.expected();
   if (needs.batch + needs.values > kMaxBatch) {
     return out_of_budget(
         fmt::format("one batch of {} samples takes more than 2^56 bytes; make the batch or what is in it "
                     "smaller",
-                    model.shape().rows),
+                    models.rows()),
         UINT64_MAX);
   }
-  const Store* const store = plan.store();
-  const bool local = store != nullptr && store->reads_now();
+  const bool local = reads_locally(plan);
   const ConcurrencyLimits remote;
   options.own_threads = input.threads.has_value();
   options.local_ranks = input.local_ranks;
@@ -180,11 +232,14 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.find_requests = !input.requests;
   options.memory.index = needs.index.value();
   // Called only for an error, since it looks at every sample or chunk.
-  options.memory.enough = [model] { return model.most().sum().value(); };
+  options.memory.enough = [models] { return models.most().sum().value(); };
   if (!input.memory) needs.index = 0;  // not part of the share
-  if (plan.chunks) return size_chunks(model, needs, input, std::move(options));
   const int max_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
-  return size_samples(model, needs, input, max_requests, std::move(options));
+  // Requests in flight, and as many that completed before their turn.
+  const uint64_t fetched =
+      2 * static_cast<uint64_t>(max_requests + options.threads + 1) * needs.mean_stored + 4 * needs.largest_stored;
+  return models.any_with_chunks() ? size_chunks(models, needs, input, fetched, std::move(options))
+                                  : size_samples(models, needs, input, fetched, std::move(options));
 }
 
 }  // namespace forebay

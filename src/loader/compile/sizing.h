@@ -12,9 +12,14 @@ namespace forebay {
 /// Settings that the user fixed, and figures of the run. Sizes that are not set are chosen. All
 /// bytes are those of this process alone.
 struct SizingInput {
+  /// The chunks of a branch that are mixed.
+  struct Mixing {
+    int64_t block = 1, lanes = 1;  ///< as in RunShape
+  };
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
   RunShape run = {};               ///< rows are blocks if rows are packed; `threads` is ignored
+  std::vector<Mixing> mixing = {};  ///< by branch, in place of `run`'s; empty: that of `run`
   EngineLimits engine = {};        ///< of this process alone
   int local_ranks = 1, ranks = 1;  ///< processes of the job on this machine, and on all machines
 };

@@ -307,7 +307,7 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
                            const Schema& after) {
   ForeignStage stage;
   stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
-  stage.step = step;
+  stage.step = stage.number = step;
   stage.random_index = random_index;
   stage.counters = std::make_shared<StepCounters>();
   stage.output_schema = after;

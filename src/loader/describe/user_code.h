@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "forebay/pipeline.h"
-#include "pipeline/execution_plan.h"
+#include "pipeline/branch_plan.h"
 
 namespace forebay {
 

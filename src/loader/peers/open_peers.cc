@@ -65,7 +65,7 @@ void set_run_settings(Job& job, const Description& description, const Source& so
                 {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
 }
 
-void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+void set_owners(PeerGroup& peers, const BranchPlan& plan, const Ordering& ordering,
                 std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule) {
   PlacementOptions options{.hosts = {schedule.world_size, 1},
                            .batch_size = schedule.batch_size,

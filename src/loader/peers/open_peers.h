@@ -24,7 +24,7 @@ void set_run_settings(Job& job, const Description& description, const Source& so
 
 /// Assigns each cache entry of `plan` to an owner: the rank that gets the element in epoch 0
 /// (owner_by_placement()). Peers may request entries from then on.
-void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+void set_owners(PeerGroup& peers, const BranchPlan& plan, const Ordering& ordering,
                 std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
 
 }  // namespace forebay

@@ -34,7 +34,7 @@ class IndexedSamples final : public RunSamples {
   Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
     const int64_t behind = steps_->schedule().next_position(step.at.position);
     std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
-    steps_->order()->ids_at(step.at.epoch, step.at.position, ids);
+    steps_->order(0)->ids_at(step.at.epoch, step.at.position, ids);
     const std::vector<int64_t> indices = ids;
     selection_->ids_at(ids);
     FOREBAY_ASSIGN(const std::vector<int64_t> labels, labels_.of(*source_, indices, ids));
@@ -124,13 +124,14 @@ Status DataSetRun::order(RunSetup& setup) {
 Status DataSetRun::open_steps(RunSetup& setup) {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
-  if (peers_ && !chosen_.packing) set_owners(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
+  if (peers_ && !chosen_.packing) set_owners(*peers_, setup.plan->first(), ordering_, chosen_.selection, schedule_);
   if (peers_)
     set_run_settings(*peers_->job(), description, *source_, chosen_, ordering_, options.seed,
                      input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
-  indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.assignment),
-                                                options.seed, input_.rank_info.rank, options.epochs, chosen_.packing);
+  indexed_ = std::make_shared<IndexedItinerary>(
+      ordering_.order, BranchSamples{chosen_.selection, options.seed, chosen_.packing},
+      Schedule(schedule_, ordering_.assignment), input_.rank_info.rank, options.epochs);
   steps_ = indexed_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
   return {};

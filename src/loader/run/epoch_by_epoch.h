@@ -22,13 +22,11 @@ class EpochByEpoch final : public StepSource {
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
-  std::vector<int64_t> indices(const StepPlan& step) const override { return steps_->indices(step); }
-  int64_t index(const StepPlan& step, int64_t row) const override { return steps_->index(step, row); }
-  int64_t replacements() const override { return steps_->replacements(); }
-  int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const override {
-    return steps_->replacement(epoch, position, attempt);
-  }
-  std::shared_ptr<const Order> order() const override { return steps_->order(); }
+  int64_t replacements(size_t branch) const override { return steps_->replacements(branch); }
+  int64_t replacement(const Row& row, int64_t attempt) const override { return steps_->replacement(row, attempt); }
+  std::shared_ptr<const Order> order(size_t branch) const override { return steps_->order(branch); }
+  Order::Use next_place(size_t branch, const Cursor& at) const override { return steps_->next_place(branch, at); }
+  bool has_pass(size_t branch, int64_t pass) const override { return steps_->has_pass(branch, pass); }
 
  private:
   const std::shared_ptr<StepSource> steps_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -117,7 +119,7 @@ ThreadCpuStats cpu_of(const Runner::Stats& run) {
           seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.threads_idle_cpu_ns) * 1e-9};
 }
 
-std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
+std::vector<StepStats> stats_of_steps(const BranchPlan& plan) {
   std::vector<StepStats> steps;
   if (plan.chunks) {
     steps.push_back(step_stats("fetch", *plan.fetch_counters));
@@ -129,6 +131,9 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   // The thread that makes a row also writes it into its batch, so writing is a share of rows' time
   // too.
   steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
+  if (!plan.name.empty()) {
+    for (StepStats& step : steps) step.name = plan.name + "/" + step.name;
+  }
   return steps;
 }
 
@@ -141,8 +146,12 @@ StoreStats stats_of(const Store& store) {
 }  // namespace
 
 void add_plan(const ExecutionPlan& plan, Ledger& stats) {
-  stats.steps = stats_of_steps(plan);
-  if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
+  std::set<const Store*> stores;
+  for (const auto& branch : plan.branches()) {
+    std::ranges::move(stats_of_steps(*branch), std::back_inserter(stats.steps));
+    const Store* const used = branch->store();
+    if (used != nullptr && stores.insert(used).second) stats.stores.push_back(stats_of(*used));
+  }
 }
 
 void add_caches(const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger& stats) {

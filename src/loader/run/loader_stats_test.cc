@@ -26,7 +26,7 @@ class PlanOfTwoSteps {
   }
   StepStats stats_of(const std::string& step) const {
     Ledger ledger;
-    add_plan(plan_, ledger);
+    add_plan(ExecutionPlan(std::shared_ptr<const BranchPlan>(std::shared_ptr<void>(), &plan_)), ledger);
     for (const StepStats& each : ledger.steps) {
       if (each.name == step) return each;
     }
@@ -36,7 +36,7 @@ class PlanOfTwoSteps {
  private:
   StepCounters& decode() { return *std::get<NativeStage>(plan_.stages.front()).ops.front().counters; }
 
-  ExecutionPlan plan_;
+  BranchPlan plan_;
 };
 
 TEST(LoaderStats, equal_rows_give_an_interval_of_width_0) {

@@ -36,7 +36,7 @@ struct RunInput {
 struct RunSetup {
   CompileInput compile;                            ///< Run::choose() sets `selection` and `packing`
   PassCallbacks callbacks;                         ///< for passes over all samples
-  std::shared_ptr<const ExecutionPlan> plan = {};  ///< set after choose()
+  std::optional<ExecutionPlan> plan = {};          ///< set after choose()
   SizingInput sizes = {};                          ///< Run::order() adds the needs of the run
   RunnerOptions runner = {};                       ///< Run::open_steps() adds memory of caches
 };

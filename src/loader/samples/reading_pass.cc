@@ -20,18 +20,19 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
                 const PassCallbacks& callbacks, const std::function<Status(const Batch&)>& each) {
   const int64_t n = input.selection->size();
   if (n == 0) return {};
-  FOREBAY_ASSIGN(auto plan, compile(input));
+  FOREBAY_ASSIGN(const std::shared_ptr<const BranchPlan> plan, compile(input));
   SizingInput sizes = given;
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
   // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
   sizes.run = {.rows = std::min(n, kBatch)};
-  FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
+  sizes.mixing.clear();
+  FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(plan, sizes));
   // watch.on_bad_sample() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
-  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
+  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), BranchSamples{input.selection, input.seed}, schedule, 0, 1);
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = callbacks.on_runner(runner);
   for (bool over = false; status.ok() && !over;) {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "pipeline/run/chunks.h"
@@ -9,15 +10,17 @@
 
 namespace forebay {
 
+/// The chunks of each branch of a run; null for branches whose rows are read one by one.
+using ChunksByBranch = std::vector<std::unique_ptr<Chunks>>;
+
 /// Tracks which blocks of chunks the tasks of a batch need. A task uses its block as long as the
 /// batch needs the chunks, so that they are not freed. It pins the block while a compute thread or
-/// the batch refers to the memory of the chunks. The window owns it; the run's lock guards it. In
-/// plans without chunks no task uses a block.
+/// the batch refers to the memory of the chunks. The window owns it; the run's lock guards it. Rows
+/// of branches without chunks use no block.
 class BlockUses {
  public:
-  /// `chunks`: null if rows are read one by one.
-  BlockUses(RunCore& core, Chunks* chunks, int64_t rows_per_task)
-      : core_(core), chunks_(chunks), rows_per_task_(rows_per_task) {}
+  /// `rows_per_task`: the largest size of a task, by branch. Both outlive this object.
+  BlockUses(RunCore& core, const ChunksByBranch& chunks, std::span<const int64_t> rows_per_task);
 
   /// Divides a new batch into tasks so that each has rows of one block, and uses these blocks.
   void plan(WindowBatch& batch) const;
@@ -42,26 +45,19 @@ class BlockUses {
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
   /// `bytes.entry` meanwhile, so the state is checked first.
   bool awaits_block(const WindowBatch& batch, const RowTask& task) const {
-    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.has_entry() &&
+    return batch.has_block(task) && !task.is<RowTask::Running>() && !task.bytes.has_entry() &&
            !batch.block_of(task)->ready();
   }
 
  private:
-  // Blocks are given by their index in WindowBatch::blocks.
-  using BlocksByChunk = std::unordered_map<int64_t, uint32_t>;
-  struct LaneBlocks {
-    int64_t count = 1;             ///< lanes; known once the first block was found
-    std::vector<uint32_t> latest;  ///< by lane: the block that was found last, or kNoBlock
-  };
-  std::vector<uint32_t> find_blocks(WindowBatch& batch) const;
-  uint32_t block_of_position(WindowBatch& batch, int64_t position, LaneBlocks& lanes) const;
-  uint32_t block_of_replayed(WindowBatch& batch, int64_t id, BlocksByChunk& known) const;
-  void make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const;
+  class Grouping;
+  ChunkTable& table_of(const ChunkBlock& block) const { return chunks_[block.branch]->table(); }
   static void unpin(const WindowBatch& batch, RowTask& task);
 
   RunCore& core_;
-  Chunks* const chunks_;
-  const int64_t rows_per_task_;
+  const ChunksByBranch& chunks_;
+  const std::span<const int64_t> rows_per_task_;
+  bool has_chunks_ = false;
 };
 
 }  // namespace forebay

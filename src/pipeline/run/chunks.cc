@@ -20,9 +20,10 @@ std::vector<int64_t> begins_of(const ChunkSource& source) {
 
 }  // namespace
 
-Chunks::Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due)
-    : ElementReads(core, /*samples=*/0), plan_(*core.plan->chunks), chunk_work_(core.plan), shared_(std::move(shared)),
-      is_due_(std::move(is_due)), table_(core.steps->order(), begins_of(*plan_.source)),
+Chunks::Chunks(RunCore& core, size_t branch, std::shared_ptr<SharedChunks> shared, IsDue is_due)
+    : ElementReads(core, /*samples=*/0), branch_(branch), plan_(*core.plan.branch(branch).chunks),
+      chunk_work_(core.plan.branches()[branch]), shared_(std::move(shared)), is_due_(std::move(is_due)),
+      table_(branch, core.steps->order(branch), begins_of(*plan_.source)),
       decoded_(static_cast<size_t>(plan_.source->chunks())) {}
 
 bool Chunks::advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions) {
@@ -36,8 +37,11 @@ bool Chunks::advance(const ChunkBlock& block, const BlockRequest& request, Actio
 }
 
 void Chunks::close_before(const Cursor& place) {
+  // Blocks that lose their last user later are freed by remove_user().
+  if (std::exchange(closed_before_, place) == place) return;
+  const Order::Use next = core_.steps->next_place(branch_, place);
   ChunkTable::Freed freed;
-  table_.close_before(place.epoch, place.position);
+  table_.close_before(next.epoch, next.position);
   table_.remove_unused(freed);
   drop_freed(freed);
 }
@@ -50,6 +54,7 @@ void Chunks::remove_user(const ChunkBlockPtr& block) {
 
 void Chunks::clear() {
   ChunkTable::Freed freed;
+  closed_before_.reset();
   table_.clear(freed);
   drop_freed(freed);
 }
@@ -117,7 +122,7 @@ AdvanceResult Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequ
     const AdvanceResult result = find_bytes(*chunk, request);
     if (!chunk->is<Chunk::Reading>()) return result;
   }
-  return send(chunk, trace_id_of_chunk(static_cast<size_t>(chunk->number)), actions);
+  return send(chunk, trace_id_of_chunk(branch_, static_cast<size_t>(chunk->number)), actions);
 }
 
 // Looks the chunk up. Makes it Reading if reads have to be sent, and Runnable or Ready otherwise.
@@ -158,7 +163,7 @@ AdvanceResult Chunks::decode(const std::shared_ptr<Chunk>& chunk, const BlockReq
   chunk->state = std::move(running);
   ++decoding_;
   // The task holds the right, and is destroyed without a lock.
-  core_.post(actions, request.order, Work::kChunks, trace_id_of_chunk(static_cast<size_t>(chunk->number)),
+  core_.post(actions, request.order, Work::kChunks, trace_id_of_chunk(branch_, static_cast<size_t>(chunk->number)),
              [this, chunk, sharing_right = take_sharing_right(*chunk)](WorkMemory& memory) { work(chunk, memory); });
   return AdvanceResult::kMoved;
 }

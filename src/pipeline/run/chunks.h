@@ -17,7 +17,7 @@
 
 namespace forebay {
 
-/// The chunks (row groups, record batches) of a run. It fetches and decodes them, holds them as
+/// The chunks (row groups, record batches) of a branch of a run. It fetches and decodes them, holds them as
 /// long as a block with them is open or used, and shares their rows with other runs that read the
 /// same data. It knows no batches and no tasks. The window owns it and calls advance(); results
 /// return on threads of stores and compute threads, which take the run's lock. That lock guards it.
@@ -30,15 +30,16 @@ class Chunks final : private ElementReads {
     MemoryReclaimer* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
   };
 
-  /// Only for plans with chunks. `is_due` returns whether the batch that is delivered next needs
+  using IsDue = std::function<bool(const Chunk&)>;
+  /// Only for branches with chunks. `is_due` returns whether the batch that is delivered next needs
   /// the chunk.
-  Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due);
+  Chunks(RunCore& core, size_t branch, std::shared_ptr<SharedChunks> shared, IsDue is_due);
 
   ChunkTable& table() { return table_; }
   /// Starts the next step of each chunk of the block, as far as resources allow. Returns false if
   /// memory is lacking; younger elements must not take any then.
   bool advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions);
-  /// No row before this place will be planned. Frees the chunks that nobody needs any more.
+  /// No row before this place of the run will be planned. Frees the chunks that nobody needs any more.
   void close_before(const Cursor& place);
   /// Removes one user of the block. Frees the chunks that nobody needs any more.
   void remove_user(const ChunkBlockPtr& block);
@@ -47,7 +48,7 @@ class Chunks final : private ElementReads {
   /// Resets the chunks of these blocks that failed with a transient error, so that they are read
   /// again. Returns false, and changes nothing, while a compute thread uses one of them; call it
   /// again later.
-  bool forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks);
+  static bool forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks);
   /// Frees all chunks except those of `needed`, those that are pinned, and those being read or
   /// decoded.
   void drop_others(const ChunkBlock* needed);
@@ -72,6 +73,7 @@ class Chunks final : private ElementReads {
   static const Chunk& first_missing(const ChunkBlock& block);
 
   std::shared_ptr<void> take_sharing_right(const Chunk& chunk);
+  StepCounters& counters(Element&) override { return *core_.plan.branch(branch_).fetch_counters; }
   std::shared_ptr<void> on_send(Element& element) override { return take_sharing_right(static_cast<Chunk&>(element)); }
   bool is_due(Element& element) const override { return is_due_(static_cast<Chunk&>(element)); }
   void revoke(Element& element) override { drop(static_cast<Chunk&>(element)); }
@@ -85,13 +87,15 @@ class Chunks final : private ElementReads {
   static void drop(Chunk& chunk);
   static void drop_freed(const ChunkTable::Freed& freed);
 
+  const size_t branch_;
   const ChunkPlan& plan_;
   const ChunkWork chunk_work_;
   const std::shared_ptr<SharedChunks> shared_;
-  const std::function<bool(const Chunk&)> is_due_;
+  const IsDue is_due_;
   ChunkTable table_;
   std::vector<uint32_t> decoded_;
   int decoding_ = 0;  // number of chunks that are Running
+  std::optional<Cursor> closed_before_;  // the last place of close_before()
 };
 
 }  // namespace forebay

@@ -17,9 +17,9 @@ using runner_test::StillRun;
 struct Bench : StillRun {
   explicit Bench(ChunkRig rig, std::shared_ptr<SharedChunks> shared = SharedChunks::make())
       : StillRun(plan_of(rig), in_order(rig), rig.options),
-        chunks(core, std::move(shared), [this](const Chunk&) { return due; }), store(*rig_store(rig)) {}
+        chunks(core, 0, std::move(shared), [this](const Chunk&) { return due; }), store(*rig_store(rig)) {}
 
-  static std::shared_ptr<ExecutionPlan> plan_of(ChunkRig& rig) {
+  static std::shared_ptr<BranchPlan> plan_of(ChunkRig& rig) {
     if (!rig.store) rig.store = std::make_shared<HeldStore>(MadeChunks::store_of(rig.rows.size()));
     return rig.plan();
   }
@@ -27,7 +27,7 @@ struct Bench : StillRun {
   static std::shared_ptr<StepSource> in_order(const ChunkRig& rig) {
     const std::shared_ptr<const Order> order = sequential_chunks_order(rig.rows);
     const Schedule schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
-    return std::make_shared<IndexedItinerary>(order, schedule, 5, 0, rig.epochs);
+    return std::make_shared<IndexedItinerary>(order, runner_test::all_of(order->size()), schedule, 0, rig.epochs);
   }
   static HeldStore* rig_store(ChunkRig& rig) { return static_cast<HeldStore*>(rig.store.get()); }
 

@@ -15,7 +15,7 @@ class ElementReads::ElementRead final : public PendingRead {
  public:
   ElementRead(ElementReads& reads, std::shared_ptr<Element> of, uint64_t number, StoreSlots& slots, ReadRequest request,
               Claim bytes)
-      : PendingRead(slots, std::move(request), std::move(bytes)), alive_(reads.core_.alive()), reads_(reads),
+      : PendingRead(slots, std::move(request), std::move(bytes), reads.counters(*of)), alive_(reads.core_.alive()), reads_(reads),
         held_(reads.on_send(*of)), element(std::move(of)), trace_id(number),
         ticket(std::get<Element::Reading>(element->state).ticket),
         piece(std::get<Element::Reading>(element->state).sent) {}
@@ -54,7 +54,7 @@ AdvanceResult ElementReads::send(const std::shared_ptr<Element>& element, uint64
 }
 
 void ElementReads::on_read_result(ElementRead& read, Result<Buffer> result) {
-  if (const auto trace = core_.plan->trace->get()) trace_read(*trace, read, read.trace_id, result.ok());
+  if (const auto trace = core_.plan.trace().get()) trace_read(*trace, read, read.trace_id, result.ok());
   AdvancingLock advancing(core_);
   core_.fetcher.end(read);
   Element& element = *read.element;
@@ -79,7 +79,7 @@ void ElementReads::on_read_result(ElementRead& read, Result<Buffer> result) {
 
 // The size of the object may have been a guess. Returns false if it needs more bytes than were
 // claimed and can be had now: it is read again once the element has them.
-bool ElementReads::take(Element& element, ElementRead& read, Result<Buffer> result) const {
+bool ElementReads::take(Element& element, ElementRead& read, Result<Buffer> result) {
   Claim claim = read.take_claim();
   const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
   if (size > claim.bytes()) {
@@ -92,7 +92,7 @@ bool ElementReads::take(Element& element, ElementRead& read, Result<Buffer> resu
     }
   }
   if (result.ok()) {
-    core_.plan->fetch_counters->add(samples_, size, size, 0);
+    counters(element).add(samples_, size, size, 0);
     claim.shrink_to(size);
     element.bytes.pieces[read.piece].bytes = std::move(*result);
   }

@@ -30,6 +30,8 @@ class ElementReads {
  private:
   class ElementRead;
 
+  /// Counters of the step that reads the element.
+  virtual StepCounters& counters(Element& element) = 0;
   /// Called for each read before it is sent. The result is destroyed when the read has ended,
   /// without a lock.
   virtual std::shared_ptr<void> on_send(Element& element) = 0;
@@ -41,7 +43,7 @@ class ElementReads {
   virtual void on_error(Element& element, Status status, Actions& actions) = 0;
 
   void on_read_result(ElementRead& read, Result<Buffer> result);
-  bool take(Element& element, ElementRead& read, Result<Buffer> result) const;
+  bool take(Element& element, ElementRead& read, Result<Buffer> result);
 
   const int64_t samples_;
   uint64_t tickets_ = 0;

@@ -15,13 +15,17 @@ namespace {
 
 // Bytes that the batch and the threads need in any case.
 uint64_t common_bytes(const RunCore& core, const WindowBatch& batch) {
-  return core.memory.thread_bytes() + core.plan->batch_bytes(batch.size());
+  return core.memory.thread_bytes() + core.plan.batch_bytes(batch.size());
 }
 
 uint64_t values_of(const RunCore& core, const WindowBatch& batch) {
-  std::vector<int64_t> ids;
-  for (const RowJob& row : batch.job.rows()) ids.push_back(row.id);
-  return MemoryModel(*core.plan).certain_values(ids).value();
+  std::vector<std::vector<int64_t>> ids(core.plan.size());
+  for (int64_t row = 0; row < batch.size(); ++row)
+    ids[batch.job.planned(row).branch].push_back(batch.job.rows()[static_cast<size_t>(row)].id);
+  ByteCount bytes;
+  for (size_t branch = 0; branch < ids.size(); ++branch)
+    bytes += MemoryModel(core.plan.branch(branch)).certain_values(ids[branch]);
+  return bytes.value();
 }
 
 Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t least) {
@@ -50,18 +54,19 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
                 "the rows of {} row groups are mixed, which needs {} bytes of memory with one batch; the "
                 "budget is {}: raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
                 block.chunks.size(), needed, core.memory.capacity());
-  return out_of_budget(message, needed).with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
+  return out_of_budget(message, needed).with_key(core.plan.branch(task.branch).chunks->source->chunk_name(block.chunks.front()->number));
 }
 
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
-  const int64_t id = batch.job.rows()[static_cast<size_t>(task.begin)].id;
+  const int64_t id = batch.job.rows()[static_cast<size_t>(task.first_row)].id;
+  const BranchPlan& plan = core.plan.branch(task.branch);
   uint64_t size = 0;
-  if (core.plan->fetches) size = task.bytes.entry_in_memory() ? core.plan->samples().fetch(id).size : task.bytes.size();
+  if (plan.fetches) size = task.bytes.entry_in_memory() ? plan.samples().fetch(id).size : task.bytes.size();
   uint64_t held = size;
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =
       std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.working_needed, least);
-  return core.row_work.locate(
+  return core.row_work(task.branch).locate(
       out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                 "for its batch), the budget is {}; raise "
                                 "memory= to {} or more",
@@ -76,7 +81,7 @@ Status insufficient_memory(const RunCore& core, const WindowBatch& batch, const 
   // Memory in use and the bytes asked for. No other element holds memory by now.
   const uint64_t least = core.memory.used() + bytes;
   if (task == nullptr) return no_batch_fits(core, batch, least);
-  if (core.plan->chunks) return no_block_fits(core, batch, *task, bytes, least);
+  if (batch.has_block(*task)) return no_block_fits(core, batch, *task, bytes, least);
   return no_sample_fits(core, batch, *task, least);
 }
 

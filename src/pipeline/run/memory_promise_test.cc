@@ -25,7 +25,7 @@ MemoryPlan plan_of(const MemoryModel& model, const MemoryNeeds& most, uint64_t m
 
 // Calls `run` with parts of the memory that is enough. It returns OutOfBudget or OK.
 template <class Run>
-void check_promise(const ExecutionPlan& plan, const RunShape& shape, const Run& run) {
+void check_promise(const BranchPlan& plan, const RunShape& shape, const Run& run) {
   const MemoryModel model(plan, shape);
   const MemoryNeeds most = model.most();
   const uint64_t enough = most.sum().value();
@@ -65,7 +65,7 @@ Rig random_rig(Random& random) {
   }
   const bool pads = kind == 3;
   const int64_t length = random() % 2 == 0 ? 0 : 50'000;
-  rig.change_plan = [pads, length](ExecutionPlan& plan) {
+  rig.change_plan = [pads, length](BranchPlan& plan) {
     plan.working_bytes = plan.stages.empty() ? 0 : 10'000;
     if (!pads) return;
     plan.outputs[0].field.pad_value = 9;

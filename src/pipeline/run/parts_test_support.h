@@ -66,7 +66,7 @@ class HeldStore final : public Store {
 /// A run that never advances by itself.
 class StillRun : private Advancing {
  public:
-  StillRun(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options)
+  StillRun(ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options)
       : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(steps), std::move(options)) {
     core.set_run(*this, alive_);
   }
@@ -94,20 +94,16 @@ class StillRun : private Advancing {
 
 /// All parts of a run below the window.
 struct Parts : StillRun {
-  Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options,
-        int64_t rows_per_task = 1)
-      : StillRun(std::move(plan), std::move(steps), std::move(options)),
-        chunks(core.plan->chunks ? std::make_unique<Chunks>(core, engine->chunks, [](const Chunk&) { return true; })
-                                 : nullptr),
-        uses(core, chunks.get(), rows_per_task), revocation(core, uses),
-        reclaimer(core, chunks.get(), revocation, batches), tasks(core, uses, revocation, reclaimer, batches),
-        rows_per_task_(rows_per_task) {}
+  Parts(ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options, int64_t rows_per_task = 1)
+      : StillRun(std::move(plan), std::move(steps), std::move(options)), rows_per_task(core.plan.size(), rows_per_task),
+        chunks(chunks_of(core, *engine)), uses(core, chunks, this->rows_per_task), revocation(core, uses),
+        reclaimer(core, chunks, revocation, batches), tasks(core, uses, revocation, reclaimer, batches) {}
 
   /// Adds the next batch of the itinerary to the window.
   WindowBatchPtr begin() {
     StepPlan step = core.steps->step(planned_).value();
     planned_ = step.after;
-    auto batch = std::make_shared<WindowBatch>(*core.plan, *core.steps, std::move(step), rows_per_task_);
+    auto batch = std::make_shared<WindowBatch>(core.plan, std::move(step), rows_per_task);
     batch->sequence = sequence_++;
     uses.plan(*batch);
     batches.push_back(batch);
@@ -116,14 +112,24 @@ struct Parts : StillRun {
   uint64_t held(Use use) const { return core.memory.snapshot().of(use); }
 
   WindowBatches batches;
-  const std::unique_ptr<Chunks> chunks;
+  const std::vector<int64_t> rows_per_task;
+  const ChunksByBranch chunks;
   const BlockUses uses;
   const Revocation revocation;
   const WindowReclaimer reclaimer;
   RowTasks tasks;
 
  private:
-  const int64_t rows_per_task_;
+  static ChunksByBranch chunks_of(RunCore& core, Engine& engine) {
+    ChunksByBranch all;
+    for (size_t branch = 0; branch < core.plan.size(); ++branch) {
+      const bool has_chunks = core.plan.branch(branch).chunks != nullptr;
+      all.push_back(has_chunks ? std::make_unique<Chunks>(core, branch, engine.chunks, [](const Chunk&) { return true; })
+                               : nullptr);
+    }
+    return all;
+  }
+
   Cursor planned_;
   uint64_t sequence_ = 0;
 };

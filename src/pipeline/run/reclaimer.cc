@@ -33,8 +33,13 @@ void WindowReclaimer::yield_to(WindowBatch& batch, const RowTask* task, uint64_t
     revocation_.yield(batch, other);
     if (is_enough(bytes)) return;
   }
-  if (chunks_ == nullptr || core_.memory.used() < before) return;
-  chunks_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
+  if (core_.memory.used() < before) return;
+  const RowTask* const oldest = batch.all_done() ? nullptr : &batch.oldest();
+  const ChunkBlock* const needed =
+      oldest != nullptr && batch.has_block(*oldest) ? batch.block_of(*oldest).get() : nullptr;
+  for (const auto& chunks : chunks_) {
+    if (chunks) chunks->drop_others(needed);
+  }
   core_.memory.trim();  // the memory that was just released is idle in the pools
 }
 

@@ -14,8 +14,7 @@ namespace forebay {
 /// run from deadlocking. The window owns it; the run's lock guards it.
 class WindowReclaimer {
  public:
-  /// `chunks`: null if rows are read one by one.
-  WindowReclaimer(RunCore& core, Chunks* chunks, const Revocation& revocation, WindowBatches& batches)
+  WindowReclaimer(RunCore& core, const ChunksByBranch& chunks, const Revocation& revocation, WindowBatches& batches)
       : core_(core), chunks_(chunks), revocation_(revocation), batches_(batches) {}
 
   /// Reclaims memory for `bytes` that were not available, from elements younger than `task`, the
@@ -30,7 +29,7 @@ class WindowReclaimer {
   bool raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
 
   RunCore& core_;
-  Chunks* const chunks_;
+  const ChunksByBranch& chunks_;
   const Revocation& revocation_;
   WindowBatches& batches_;
 };

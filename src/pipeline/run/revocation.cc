@@ -52,7 +52,7 @@ void Revocation::forget_replacements(WindowBatch& batch) const {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    row.id = batch.job.planned_id(*core_.steps, i);
+    row.id = batch.job.planned(i).id;
   }
 }
 

@@ -24,7 +24,7 @@ AdvanceResult RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Action
 }
 
 AdvanceResult RowTasks::start_with_all_resources(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  const ExecutionPlan& plan = *core_.plan;
+  const BranchPlan& plan = plan_of(task);
   const bool fetches = plan.fetches || (task.bytes.has_entry() && task.entry_needs_read);
   if (fetches && !task.bytes.entry_in_memory()) return start_read(batch, task, actions);
   if (!plan.starts_with_user_code() || task.bytes.has_entry()) {
@@ -41,7 +41,7 @@ AdvanceResult RowTasks::start_with_all_resources(const WindowBatchPtr& batch, Ro
 AdvanceResult RowTasks::start_read(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoredBytes& bytes = task.bytes;
   // Another task may have read the bytes already, without being able to use them now.
-  if (!bytes.pieces_read) core_.row_work.prepare_read(task, batch->job);
+  if (!bytes.pieces_read) work_of(task).prepare_read(task, batch->job);
   const std::optional<ReadOn> reader = choose_reader(bytes);
   if (!reader) return AdvanceResult::kLacksSlot;
   // The batch's memory comes first: a fetched row without a destination would have to be fetched
@@ -93,10 +93,11 @@ AdvanceResult RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Acti
 }
 
 bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
-  const Start how = core_.plan->starts_with_user_code() ? Start::kFull : Start::kReadOnly;
   for (size_t index = batch->summary.first_waiting(); index < batch->tasks.size(); ++index) {
     RowTask& task = batch->tasks[index];
-    if (task.is<RowTask::Waiting>()) {
+    const BranchPlan& plan = plan_of(task);
+    if (task.is<RowTask::Waiting>() && (plan.fetches || plan.starts_with_user_code())) {
+      const Start how = plan.starts_with_user_code() ? Start::kFull : Start::kReadOnly;
       if (start(batch, task, actions, how) != AdvanceResult::kMoved) return false;
       batch->summary.on_start(index);
     }
@@ -107,7 +108,7 @@ bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
 
 AdvanceResult RowTasks::start_read_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoredBytes& bytes = task.bytes;
-  core_.row_work.prepare_read(task, batch->job);
+  work_of(task).prepare_read(task, batch->job);
   StoreSlots& slots = core_.fetcher.slots_of(*bytes.store);
   if (!slots.has_slot()) return AdvanceResult::kLacksSlot;
   // No memory is reclaimed for reads ahead.
@@ -125,7 +126,7 @@ AdvanceResult RowTasks::start_read_ahead(const WindowBatchPtr& batch, RowTask& t
 }
 
 bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
-  const uint64_t bytes = core_.plan->batch_bytes(batch.size());
+  const uint64_t bytes = core_.plan.batch_bytes(batch.size());
   while (!batch.job.has_slots() && !batch.job.acquire_slots(core_.memory.batches())) {
     if (!reclaimer_.reclaim(batch, &task, bytes - batch.job.claimed_bytes())) return false;
   }
@@ -144,7 +145,7 @@ void RowTasks::send_read_or_make_runnable(RowTask& task, Claim claim, ReadOn rea
 }
 
 void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
-  const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
+  const auto& stage = std::get<ForeignStage>(plan_of(task).stages[task.stage]);
   const size_t index = batch->index_of(task);
   auto call = std::make_shared<Call>(*this, batch, index, next_ticket(), stage, foreign_input(stage, task));
   task.state = RowTask::InUserCode{call->ticket};

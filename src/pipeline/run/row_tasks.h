@@ -63,6 +63,9 @@ class RowTasks final : private ElementReads {
   void call_user(const WindowBatchPtr& batch, RowTask& task);
 
   static RowTask& task_of(Element& element) { return static_cast<RowTask&>(element); }
+  const BranchPlan& plan_of(const RowTask& task) const { return core_.plan.branch(task.branch); }
+  const RowWork& work_of(const RowTask& task) const { return core_.row_work(task.branch); }
+  StepCounters& counters(Element& element) override { return *plan_of(task_of(element)).fetch_counters; }
   std::shared_ptr<void> on_send(Element& element) override;
   bool is_due(Element& element) const override { return is_front(batches_, *task_of(element).batch); }
   void revoke(Element& element) override { revocation_.revoke(*task_of(element).batch, task_of(element)); }

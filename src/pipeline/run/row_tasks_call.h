@@ -18,7 +18,7 @@ class RowTasks::Call final : public PendingCall {
  public:
   Call(RowTasks& tasks, WindowBatchPtr of, size_t task, uint64_t number, const ForeignStage& stage, ForeignInput input)
       : alive_(tasks.core_.alive()), tasks_(tasks), batch(std::move(of)), index(task), ticket(number), stage_(stage),
-        key_(batch->job.key(batch->tasks[task].begin, batch->tasks[task].stage)), input_(std::move(input)),
+        key_(batch->job.key(batch->tasks[task].first_row, batch->tasks[task].stage)), input_(std::move(input)),
         queued_ns_(monotonic_ns()) {}
 
   ~Call() override {
@@ -29,10 +29,10 @@ class RowTasks::Call final : public PendingCall {
   const size_t index;
   const uint64_t ticket;
 
-  size_t step() const override { return stage_.step; }
+  size_t step() const override { return stage_.number; }
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return stage_.random_index; }
-  std::string sample_name() const override { return tasks_.core_.plan->source->key(key_.id); }
+  std::string sample_name() const override { return tasks_.plan_of(batch->tasks[index]).source->key(key_.id); }
   const Schema& schema() const override { return input_.schema; }
   const Record& record() const override { return input_.record; }
   void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
@@ -45,7 +45,7 @@ class RowTasks::Call final : public PendingCall {
     stage_.counters->samples.fetch_add(1, std::memory_order_relaxed);
     const int64_t now_ns = monotonic_ns();
     stage_.counters->waiting_ns.fetch_add(now_ns - queued_ns_, std::memory_order_relaxed);
-    if (const auto trace = tasks_.core_.plan->trace->get())
+    if (const auto trace = tasks_.core_.plan.trace().get())
       trace_user_call(*trace, stage_.name, batch->order(index), queued_ns_, now_ns);
     if (!status.ok()) status = std::move(status).with_operator(stage_.name);
     tasks_.on_answer(*this, std::move(status), schema, std::move(record));

@@ -10,7 +10,7 @@ namespace forebay {
 // if another task is making the entry: the task is then AwaitingEntry and is notified later.
 bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
-    core_.row_work.look_up(task, batch->job);
+    work_of(task).look_up(task, batch->job);
     RowEntry& entry = task.entry;
     if (task.bytes.looked_up && entry.may_proceed()) {
       if (!entry.missing) core_.end_flight(entry.flight);  // the entry was stored just before
@@ -20,7 +20,7 @@ bool RowTasks::claim_entry(const WindowBatchPtr& batch, RowTask& task) {
     if (entry.flight) {
       // The earlier look-up may have missed an entry that was stored since, also under a version
       // that another loader has learned since.
-      task.bytes.looked_up = task.bytes.looked_up && core_.row_work.is_still_missing(task, batch->job);
+      task.bytes.looked_up = task.bytes.looked_up && work_of(task).is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await_flight(batch, task, SingleFlight::Wait::kAny)) return false;
     } else if (!bypass_paused_flight(batch, task) && await_flight(batch, task, SingleFlight::Wait::kWorking)) {
@@ -63,8 +63,8 @@ bool RowTasks::bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) 
   std::optional<SingleFlight::FlightState> state = task.entry.missing->flights->state(task.entry.missing->key);
   if (!state || state->working) return false;
   task.entry.bypasses_flight = true;
-  core_.row_work.look_up(task, batch->job);
-  if (state->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*state->stored));
+  work_of(task).look_up(task, batch->job);
+  if (state->stored && plan_of(task).fetches) work_of(task).take_stored(task, std::move(*state->stored));
   return true;
 }
 

@@ -17,7 +17,7 @@ std::shared_ptr<void> RowTasks::on_send(Element& element) {
 void RowTasks::on_error(Element& element, Status status, Actions& actions) {
   RowTask& task = task_of(element);
   RowResult result;
-  core_.row_work.fail(task.batch->job, task.begin, std::move(status), result);
+  work_of(task).fail(task.batch->job, task.first_row, std::move(status), result);
   process_result(task.batch->shared_from_this(), task, std::move(result), Claim(), actions);
 }
 
@@ -28,7 +28,7 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
   const auto* in_user_code = std::get_if<RowTask::InUserCode>(&task.state);
   if (core_.closed || in_user_code == nullptr || in_user_code->ticket != call.ticket) return;
   if (status.ok()) {
-    const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
+    const auto& stage = std::get<ForeignStage>(plan_of(task).stages[task.stage]);
     status = accept_answer(stage, schema, std::move(record), task);
   }
   task.state = RowTask::Runnable{};
@@ -56,7 +56,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   RowResult result;
   if (wanted) {
     memory.begin_task(own + granted, own);
-    result = core_.row_work.run(task, batch->job, at, memory);
+    result = work_of(task).run(task, batch->job, at, memory);
   }
   AdvancingLock advancing(core_);
   core_.on_task_ended();
@@ -133,7 +133,7 @@ void RowTasks::read_from_store(const WindowBatchPtr& batch, RowTask& task, Actio
   slots.record_try(/*hit=*/false);
   // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
   // and claims it like any read.
-  if (!core_.plan->fetches) {
+  if (!plan_of(task).fetches) {
     task.entry_needs_read = true;
     return revocation_.revoke(*batch, task);
   }

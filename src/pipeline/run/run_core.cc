@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace forebay {
@@ -10,23 +11,60 @@ namespace {
 
 // As many buffers as the batches of the window have, and some for sizes that occur now and then.
 size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
-  return 16 + plan.outputs.size() * static_cast<size_t>(options.window_batches + 2);
+  return 16 + plan.outputs().size() * static_cast<size_t>(options.window_batches + 2);
+}
+
+std::vector<RowWork> works_of(const ExecutionPlan& plan, const std::shared_ptr<StepSource>& steps, BadSample policy) {
+  std::vector<RowWork> works;
+  for (const auto& branch : plan.branches()) works.emplace_back(branch, steps, policy);
+  return works;
+}
+
+std::vector<StoreSlots*> slots_of_branches(const ExecutionPlan& plan, Fetcher& fetcher) {
+  std::vector<StoreSlots*> slots;
+  for (const auto& branch : plan.branches()) {
+    Store* const store = branch->store();
+    slots.push_back(store != nullptr ? &fetcher.slots_of(*store) : nullptr);
+  }
+  return slots;
 }
 
 }  // namespace
 
-RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> run_plan, std::shared_ptr<StepSource> step_source,
+RunCore::RunCore(Engine& engine, ExecutionPlan run_plan, std::shared_ptr<StepSource> step_source,
                  RunnerOptions run_options)
     : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
-      row_work(plan, steps, options.bad_sample),
-      memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_memory()),
-      fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
-      store_slots(plan->store() != nullptr ? &fetcher.slots_of(*plan->store()) : nullptr),
-      tuning(options.threads, options.requests) {}
+      row_works(works_of(plan, steps, options.bad_sample)),
+      memory(*engine.memory, options.memory, options.threads, idle_buffers(plan, options), engine.batch_memory()),
+      fetcher({options.requests, options.find_requests, options.ranks}),
+      store_slots(slots_of_branches(plan, fetcher)), tuning(options.threads, options.requests) {}
 
 void RunCore::set_run(Advancing& run, std::weak_ptr<void> alive) {
   run_ = &run;
   alive_ = std::move(alive);
+}
+
+bool RunCore::reads_on_compute_threads() const {
+  for (size_t branch = 0; branch < plan.size(); ++branch) {
+    if (!reads_on_compute_threads(branch)) return false;
+  }
+  return true;
+}
+
+bool RunCore::has_read_slot() const {
+  for (size_t branch = 0; branch < plan.size(); ++branch) {
+    if (!reads_on_compute_threads(branch) && store_slots[branch] != nullptr && store_slots[branch]->has_slot())
+      return true;
+  }
+  return false;
+}
+
+int RunCore::largest_limit(int (StoreSlots::*limit)() const) const {
+  std::optional<int> largest;
+  for (const StoreSlots* slots : store_slots) {
+    if (slots != nullptr) largest = std::max(largest.value_or(0), (slots->*limit)());
+  }
+  return largest.value_or(options.requests);
 }
 
 void RunCore::act(Lock& lock, Actions actions) {

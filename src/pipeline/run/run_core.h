@@ -66,17 +66,17 @@ class RunCore {
  public:
   using Lock = forebay::Lock;
 
-  RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
-          RunnerOptions options);
+  RunCore(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options);
   /// Must be called first. `run` decides the next actions; `alive` owns the run, and is held while
   /// anything is in flight.
   void set_run(Advancing& run, std::weak_ptr<void> alive);
 
   // Usable from any thread without the lock:
-  const std::shared_ptr<const ExecutionPlan> plan;
+  const ExecutionPlan plan;
   const std::shared_ptr<StepSource> steps;
   const RunnerOptions options;
-  const RowWork row_work;
+  const std::vector<RowWork> row_works;  ///< by branch
+  const RowWork& row_work(size_t branch) const { return row_works[branch]; }
   RunMemory memory;
   ForeignCalls calls;
   ThreadTime thread_time;
@@ -89,7 +89,8 @@ class RunCore {
   // runner and of each part for the same.
   CondVar changed;  ///< wakes the consumer and close()
   Fetcher fetcher;
-  StoreSlots* const store_slots;  ///< the data set's store; null if nothing is fetched
+  /// The slots of the store of each branch. Null if the branch fetches nothing.
+  const std::vector<StoreSlots*> store_slots;
   /// The run's queue on the compute threads. Null before the first next_for() and after close().
   std::unique_ptr<Executor::Queue> queue;
   RunTuning tuning;
@@ -123,12 +124,20 @@ class RunCore {
   /// Whether the compute threads have enough tasks. A short queue is enough to keep them busy, and
   /// leaves memory to older tasks.
   bool threads_full() const { return posted_ >= 2 * tuning.threads() + 2; }
-  /// Whether no task needs a read of its own: nothing is fetched, or the bytes are in the page
-  /// cache.
-  bool reads_on_compute_threads() const {
-    return !plan->fetches || (store_slots != nullptr && store_slots->expects_page_cache_hit());
+  /// Whether no task of the branch needs a read of its own: nothing is fetched, or the bytes are in
+  /// the page cache.
+  bool reads_on_compute_threads(size_t branch) const {
+    const StoreSlots* const slots = store_slots[branch];
+    return !plan.branch(branch).fetches || (slots != nullptr && slots->expects_page_cache_hit());
   }
-  int read_limit() const { return store_slots != nullptr ? store_slots->limit() : options.requests; }
+  /// The same for all branches.
+  bool reads_on_compute_threads() const;
+  /// Whether a task of some branch that needs a read of its own can be sent now.
+  bool has_read_slot() const;
+  /// Limit of reads in flight to the store that allows most, as of the last refresh.
+  int read_limit() const { return largest_limit(&StoreSlots::limit); }
+  /// The same as of now. May be called from any thread.
+  int current_read_limit() const { return largest_limit(&StoreSlots::current_limit); }
 
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
@@ -143,12 +152,13 @@ class RunCore {
   template <typename Task>
   Executor::Task timed_task(Work what, uint64_t trace_id, Task task) {
     return [this, alive = alive(), what, trace_id, task = std::move(task)](WorkMemory& of_thread) mutable {
-      const WorkTimer timer(thread_time, what, plan->trace->get(), trace_id);
+      const WorkTimer timer(thread_time, what, plan.trace().get(), trace_id);
       task(of_thread);
     };
   }
 
   void decide(Actions& actions);
+  int largest_limit(int (StoreSlots::*limit)() const) const;
 
   Advancing* run_ = nullptr;
   SingleFlight::Callbacks notifications_;

@@ -12,13 +12,15 @@ namespace {
 
 using namespace runner_test;
 
+StepCounters& counters_of(const RunCore& core) { return *core.plan.first().fetch_counters; }
+
 /// Sends `wanted` reads, one at each step.
 struct Asking : private Advancing {
   explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.set_run(*this, alive); }
   virtual ~Asking() = default;
   struct Read final : PendingRead {
     explicit Read(Asking& of)
-        : PendingRead(*of.core.store_slots, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
+        : PendingRead(*of.core.store_slots[0], {Objects::key_of(0), {}, 1000}, Claim(), counters_of(of.core)), asking(of) {}
     void on_result(Result<Buffer>) override {
       asking.deepest = std::max(asking.deepest, ++asking.depth);
       EXPECT_TRUE(asking.core.mutex.try_lock()) << "stores are asked without the lock";
@@ -62,7 +64,7 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
   RunCore::Lock lock(outer.core.mutex);
   struct Tells final : PendingRead {
     Tells(StoreSlots& slots, Asking& of, RunCore& own)
-        : PendingRead(slots, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
+        : PendingRead(slots, {Objects::key_of(0), {}, 1000}, Claim(), counters_of(own)), other(of), core(own) {}
     void on_result(Result<Buffer>) override {
       {
         const AdvancingLock advancing(other.core);
@@ -73,7 +75,7 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
     Asking& other;
     RunCore& core;
   };
-  actions.reads.push_back(std::make_shared<Tells>(*outer.core.store_slots, inner, outer.core));
+  actions.reads.push_back(std::make_shared<Tells>(*outer.core.store_slots[0], inner, outer.core));
   outer.core.fetcher.begin(*actions.reads.back());
   outer.core.act(lock, std::move(actions));
   EXPECT_EQ(inner.answered, 3);
@@ -82,7 +84,7 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
 
 TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
   Asking asking({});
-  asking.core.queue = asking.core.plan ? std::make_shared<Executor>(1)->open(1) : nullptr;
+  asking.core.queue = std::make_shared<Executor>(1)->open(1);
   std::vector<int> ran;
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();

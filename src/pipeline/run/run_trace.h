@@ -22,7 +22,7 @@ namespace forebay {
 constexpr uint64_t kChunkTraceId = uint64_t{1} << 61;
 /// Bit set in the `trace_id` of work without a read before it. The arrow begins at the work.
 constexpr uint64_t kUnreadTraceId = uint64_t{1} << 62;
-inline uint64_t trace_id_of_chunk(size_t number) { return kChunkTraceId | number; }
+inline uint64_t trace_id_of_chunk(size_t branch, size_t number) { return kChunkTraceId | branch << 40 | number; }
 
 /// Implements Loader::begin_trace().
 Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes);

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kFollowHostEveryNs = 1'000'000'000;
 }  // namespace
 
-Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
+Runner::Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan,
                std::shared_ptr<StepSource> steps, RunnerOptions options)
     : generation_(process_generation()), engine_(std::move(engine)),
       window_(Window::make(*engine_, std::move(plan), std::move(steps), options)), core_(window_->core()),
@@ -90,8 +90,7 @@ void Runner::follow_host() {
   // A number of threads that the user gave is not changed.
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
-  if (core_.options.find_requests && core_.store_slots != nullptr)
-    core_.tuning.record_requests(now_ns, core_.store_slots->current_limit());
+  if (core_.options.find_requests) core_.tuning.record_requests(now_ns, core_.current_read_limit());
 }
 
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
@@ -180,10 +179,12 @@ bool Runner::stop_work(RunCore::Lock& lock) {
 
 void Runner::abandon_threads() {
   std::string steps;
-  for (const Stage& stage : core_.plan->stages) {
-    const auto* native = std::get_if<NativeStage>(&stage);
-    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
-      steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
+  for (const auto& branch : core_.plan.branches()) {
+    for (const Stage& stage : branch->stages) {
+      const auto* native = std::get_if<NativeStage>(&stage);
+      for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+        steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
+    }
   }
   log_warning(
       fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",

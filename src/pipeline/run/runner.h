@@ -30,7 +30,7 @@ class Runner {
  public:
   /// The run uses threads and memory of `engine`, which it shares with other runs until it is
   /// closed.
-  Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
+  Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps,
          RunnerOptions options);
   ~Runner();
   Runner(const Runner&) = delete;
@@ -75,7 +75,7 @@ class Runner {
   const RunnerOptions& options() const { return core_.options; }
   /// Reads that may be in flight now.
   int request_limit() const {
-    return core_.store_slots != nullptr ? core_.store_slots->current_limit() : core_.options.requests;
+    return core_.current_read_limit();
   }
 
  private:

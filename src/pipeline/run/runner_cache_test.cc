@@ -69,7 +69,7 @@ Rig keeping(const std::shared_ptr<EntryCache>& cache, int64_t objects, uint64_t 
   rig.sizes = mixed_sizes(objects);
   rig.store = jittery(rig.sizes, seed);
   rig.epochs = 5;
-  rig.change_plan = [cache](ExecutionPlan& plan) {
+  rig.change_plan = [cache](BranchPlan& plan) {
     plan.source = std::make_shared<Known>(plan.source);
     KeyedStage stage;
     stage.cache = cache;
@@ -136,7 +136,7 @@ TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_go
                   return {};
                 }}};
     const auto change = rig.change_plan;
-    rig.change_plan = [=](ExecutionPlan& plan) {
+    rig.change_plan = [=](BranchPlan& plan) {
       change(plan);
       KeyedStage behind;
       behind.cache = second;

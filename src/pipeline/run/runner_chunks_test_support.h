@@ -141,7 +141,7 @@ struct ChunkRig {
   RunnerOptions options = {
       .threads = 2, .requests = 4, .window_batches = 3, .memory = {.share = {.wanted = uint64_t{16} << 20}}};
 
-  std::shared_ptr<ExecutionPlan> plan() {
+  std::shared_ptr<BranchPlan> plan() {
     if (!store) store = MadeChunks::store_of(rows.size());
     auto source = std::make_shared<MadeChunks>(store, rows, tags);
     source->bad_chunks = bad_chunks;
@@ -153,7 +153,7 @@ struct ChunkRig {
     chunks->packed = PackedRows(source->schema());
     chunks->gathers_rows = !single_rows;
     if (identity != 0) chunks->rows_identity = Hash128{1, 1};
-    auto plan = std::make_shared<ExecutionPlan>();
+    auto plan = std::make_shared<BranchPlan>();
     plan->source = source;
     plan->selection = std::make_shared<All>(source->size());
     plan->seed = 5;
@@ -178,7 +178,7 @@ struct ChunkRig {
         blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
     const Schedule schedule({.epoch_size = order->size(), .batch_size = batch, .world_size = world},
                             lanes > 1 ? assignment_by_lane(lanes) : assignment_by_count());
-    return std::make_shared<IndexedItinerary>(order, schedule, 5, rank, epochs);
+    return std::make_shared<IndexedItinerary>(order, all_of(order->size()), schedule, rank, epochs);
   }
   std::shared_ptr<Runner> make() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };

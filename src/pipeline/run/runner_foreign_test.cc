@@ -41,7 +41,7 @@ class User {
 // Runs summary(), user code on `label`, and then `after`.
 Rig with_user_code(Does::Function after, bool fetches = true) {
   Rig setup;
-  setup.change_plan = [after = std::move(after), fetches](ExecutionPlan& plan) {
+  setup.change_plan = [after = std::move(after), fetches](BranchPlan& plan) {
     plan.fetches = fetches;
     ForeignStage user;
     user.name = "map(<function>)";

@@ -81,6 +81,8 @@ class All final : public Selection {
   const int64_t size_;
 };
 
+inline BranchSamples all_of(int64_t size) { return {std::make_shared<All>(size), 5}; }
+
 /// An operator that calls a function.
 class Does final : public RecordOp {
  public:
@@ -143,11 +145,11 @@ struct Rig {
   RunnerOptions options = {
       .threads = 2, .requests = 4, .window_batches = 3, .memory = {.share = {.wanted = uint64_t{64} << 20}}};
   /// Changes the plan after it was made.
-  std::function<void(ExecutionPlan&)> change_plan;
+  std::function<void(BranchPlan&)> change_plan;
 
-  std::shared_ptr<ExecutionPlan> plan() {
+  std::shared_ptr<BranchPlan> plan() {
     if (!store) store = Objects::store_of(sizes);
-    auto plan = std::make_shared<ExecutionPlan>();
+    auto plan = std::make_shared<BranchPlan>();
     plan->source = std::make_shared<Objects>(store, sizes, guessed_size);
     plan->selection = std::make_shared<All>(plan->source->size());
     plan->seed = 5;
@@ -175,8 +177,8 @@ struct Rig {
     const auto n = static_cast<int64_t>(sizes.size());
     std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
     return std::make_shared<IndexedItinerary>(
-        std::move(order), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 5, 0,
-        epochs);
+        std::move(order), all_of(n), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}),
+        0, epochs);
   }
   std::shared_ptr<Runner> run() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };
@@ -204,7 +206,7 @@ inline Rig padded(uint64_t memory) {
                   return {};
                 }}};
   setup.made = {{DType::kUint8, Shape{Shape::kUnknown}}};
-  setup.change_plan = [](ExecutionPlan& plan) {
+  setup.change_plan = [](BranchPlan& plan) {
     plan.output_schema[0].pad_value = 9;
     plan.outputs[0].field.pad_value = 9;
   };

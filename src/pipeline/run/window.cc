@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kGatheredRows = 2048;
 
 // Samples without fetching are grouped so that a task is worth handing to a thread.
-int64_t rows_per_task(const ExecutionPlan& plan) {
+int64_t rows_per_task(const BranchPlan& plan) {
   // Cache entries are looked up sample by sample.
   if (plan.fetches || plan.has_foreign() || !plan.keyed.empty()) return 1;
   if (plan.chunks) return plan.chunks->gathers_rows ? kGatheredRows : 1;
@@ -25,6 +25,12 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
   return static_cast<int64_t>((plan.gathers_only() ? kCopied : kComputed) / std::max<uint64_t>(row_bytes, 64)) + 1;
 }
 
+std::vector<int64_t> rows_per_task(const ExecutionPlan& plan) {
+  std::vector<int64_t> rows;
+  for (const auto& branch : plan.branches()) rows.push_back(rows_per_task(*branch));
+  return rows;
+}
+
 bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
   // Blocks of replacements belong to their tasks.
   return std::any_of(batch.blocks.begin(), batch.blocks.end(),
@@ -35,20 +41,35 @@ bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
 
 }  // namespace
 
-Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
-               const RunnerOptions& options)
-    : core_(engine, std::move(plan), std::move(steps), options), rows_per_task_(rows_per_task(*core_.plan)),
-      chunks_(core_.plan->chunks
-                  ? std::make_unique<Chunks>(
-                        core_, engine.chunks,
-                        [this](const Chunk& chunk) { return !batches_.empty() && has_chunk(*batches_.front(), chunk); })
-                  : nullptr),
-      uses_(core_, chunks_.get(), rows_per_task_), revocation_(core_, uses_),
-      reclaimer_(core_, chunks_.get(), revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
-      user_field_forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
+Window::Window(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps, const RunnerOptions& options)
+    : core_(engine, std::move(plan), std::move(steps), options), rows_per_task_(rows_per_task(core_.plan)),
+      chunks_(make_chunks(engine)),
+      has_chunks_(std::ranges::any_of(chunks_, [](const auto& chunks) { return chunks != nullptr; })),
+      uses_(core_, chunks_, rows_per_task_), revocation_(core_, uses_),
+      reclaimer_(core_, chunks_, revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
+      user_field_forms_(core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(core_.plan.trace()) {}
 
-std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
-                                     std::shared_ptr<StepSource> steps, const RunnerOptions& options) {
+ChunksByBranch Window::make_chunks(Engine& engine) {
+  ChunksByBranch all(core_.plan.size());
+  for (size_t branch = 0; branch < all.size(); ++branch) {
+    if (!core_.plan.branch(branch).chunks) continue;
+    all[branch] = std::make_unique<Chunks>(core_, branch, engine.chunks, [this](const Chunk& chunk) {
+      return !batches_.empty() && has_chunk(*batches_.front(), chunk);
+    });
+  }
+  return all;
+}
+
+std::vector<uint32_t> Window::decodes() const {
+  std::vector<uint32_t> all;
+  for (const auto& chunks : chunks_) {
+    if (chunks) all.insert(all.end(), chunks->decodes().begin(), chunks->decodes().end());
+  }
+  return all;
+}
+
+std::shared_ptr<Window> Window::make(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps,
+                                     const RunnerOptions& options) {
   std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(steps), options));
   window->core_.set_run(*window, window);
   return window;
@@ -81,7 +102,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_A
   // younger batches can then use them. A data error passes the batch, too.
   batches_.pop_front();
   uses_.release_all(*batch);
-  if (const auto trace = core_.plan->trace->get()) trace_batch(*trace, *batch, monotonic_ns());
+  if (const auto trace = core_.plan.trace().get()) trace_batch(*trace, *batch, monotonic_ns());
   cursor_ = job.step().after;
   // The batch's memory belongs to the user from here on. It is counted again when it returns to the
   // pool.
@@ -126,7 +147,9 @@ void Window::revoke_all() {
   core_.calls.abandon_all();
   planned_ = cursor_;
   ++plans_dropped_;
-  if (chunks_) chunks_->clear();
+  for (const auto& chunks : chunks_) {
+    if (chunks) chunks->clear();
+  }
 }
 
 void Window::begin_consumer_wait() {
@@ -143,7 +166,7 @@ int64_t Window::end_consumer_wait() {
 }
 
 void Window::on_state_changed() {
-  if (!waits_.waiting() && !core_.plan->trace->on()) return;
+  if (!waits_.waiting() && !core_.plan.trace().on()) return;
   const int64_t now_ns = monotonic_ns();
   consumer_trace_.sample(now_ns, core_.memory, core_.fetcher);
   if (!waits_.waiting()) return;
@@ -158,17 +181,17 @@ Awaited Window::what_is_awaited() {
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
   const RowTask& task = batch.oldest();
-  if (uses_.awaits_block(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
+  if (uses_.awaits_block(batch, task)) return chunks_[task.branch]->what_is_awaited(*batch.block_of(task));
   if (const auto* running = std::get_if<RowTask::Running>(&task.state))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Reading>()) return Awaited::kStorage;
-  if (task.is<RowTask::AwaitingEntry>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
+  if (task.is<RowTask::AwaitingEntry>()) return core_.plan.branch(task.branch).fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::InUserCode>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.
-  const bool needs_slot =
-      task.is<RowTask::Waiting>() && core_.store_slots != nullptr && !core_.reads_on_compute_threads();
-  if (needs_slot) return core_.store_slots->has_slot() ? Awaited::kMemory : Awaited::kSlot;
+  const StoreSlots* const slots = core_.store_slots[task.branch];
+  if (task.is<RowTask::Waiting>() && slots != nullptr && !core_.reads_on_compute_threads(task.branch))
+    return slots->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 
@@ -181,11 +204,11 @@ std::string Window::name_of_oldest() {
   if (batches_.empty() || batches_.front()->all_done()) return "the batch";
   WindowBatch& batch = *batches_.front();
   const RowTask& task = batch.oldest();
-  if (uses_.awaits_block(batch, task)) return chunks_->name_of_missing(*batch.block_of(task));
+  if (uses_.awaits_block(batch, task)) return chunks_[task.branch]->name_of_missing(*batch.block_of(task));
   // While a task is Running, the ids of its rows belong to a compute thread.
-  const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.steps, task.begin)
-                                                 : batch.job.rows()[static_cast<size_t>(task.begin)].id;
-  return fmt::format("'{}'", core_.plan->source->key(id));
+  const int64_t id = task.is<RowTask::Running>() ? batch.job.planned(task.first_row).id
+                                                 : batch.job.rows()[static_cast<size_t>(task.first_row)].id;
+  return fmt::format("'{}'", core_.plan.branch(task.branch).source->key(id));
 }
 
 }  // namespace forebay

@@ -38,8 +38,8 @@ struct Delivery {
 class Window final : private Advancing {
  public:
   /// Nothing advances before RunCore::queue is set.
-  static std::shared_ptr<Window> make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
-                                      std::shared_ptr<StepSource> steps, const RunnerOptions& options);
+  static std::shared_ptr<Window> make(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps,
+                                      const RunnerOptions& options);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -50,8 +50,9 @@ class Window final : private Advancing {
     int64_t batches = 0, samples = 0;  ///< delivered
   };
   const Stats& stats() const { return stats_; }
-  /// How often each chunk of the source was decoded so far. Empty if rows are read one by one.
-  std::vector<uint32_t> decodes() const { return chunks_ ? chunks_->decodes() : std::vector<uint32_t>(); }
+  /// How often each chunk of the sources was decoded so far, branch by branch. Empty if rows are
+  /// read one by one.
+  std::vector<uint32_t> decodes() const;
 
   /// The place of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
@@ -80,11 +81,11 @@ class Window final : private Advancing {
   void revoke_all();
 
  private:
-  Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
-         const RunnerOptions& options);
+  Window(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps, const RunnerOptions& options);
 
   Result<Delivery> take_result(WindowBatch& batch);
   std::string name_of_oldest();
+  ChunksByBranch make_chunks(Engine& engine);
 
   // window_advance.cc
   void advance(Actions& actions) override;
@@ -103,6 +104,7 @@ class Window final : private Advancing {
   bool advance_chunks(Actions& actions);
   bool advance_block(const WindowBatch& batch, const ChunkBlock& block, MemoryReclaimer* others, Actions& actions);
   void advance_chunks_ahead(Actions& actions);
+  const WindowBatch* last_batch_of(size_t branch) const;
   bool assemble(const WindowBatchPtr& batch, Actions& actions);
   bool start_copying(const WindowBatchPtr& batch, Actions& actions);
   using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
@@ -124,9 +126,10 @@ class Window final : private Advancing {
   void add(const WindowBatchPtr& batch);
 
   RunCore core_;
-  const int64_t rows_per_task_;
+  const std::vector<int64_t> rows_per_task_;  // by branch
   WindowBatches batches_;
-  const std::unique_ptr<Chunks> chunks_;  // null if rows are read one by one
+  const ChunksByBranch chunks_;
+  const bool has_chunks_;
   const BlockUses uses_;
   const Revocation revocation_;
   const WindowReclaimer reclaimer_;

@@ -16,7 +16,7 @@ void Window::advance(Actions& actions) {
   core_.fetcher.refresh();
   extend(actions);
   mark_front_due();
-  if (chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
+  if (has_chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
   advance_batches(actions);
 }
 
@@ -45,7 +45,7 @@ void Window::mark_front_due() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
   // A compute thread may just be using a failed chunk. It never waits, so this waits for it.
-  if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
+  if (!Chunks::forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
   if (std::exchange(front.retry_when_due, false)) revocation_.revoke_batch(front);
@@ -61,8 +61,7 @@ bool Window::advance_batch(const WindowBatchPtr& batch, Pass& pass) {
   for (size_t index = summary.first_unfinished(); index < end(); ++index) {
     if (core_.threads_full()) {
       // Usually all threads have enough tasks, and looking further would be in vain.
-      if (core_.reads_on_compute_threads() || core_.store_slots == nullptr || !core_.store_slots->has_slot())
-        return false;
+      if (!core_.has_read_slot()) return false;
       index = std::max(index, summary.first_waiting());
       if (index >= end()) break;
     }
@@ -111,18 +110,20 @@ bool Window::advance_oldest(Actions& actions) {
 // Moves on the chunks that the window needs, and those of later blocks. Returns false if the oldest
 // task lacks memory for its block; nothing younger may take any then.
 bool Window::advance_chunks(Actions& actions) {
-  chunks_->close_before(planned_);
+  for (const auto& chunks : chunks_) {
+    if (chunks) chunks->close_before(planned_);
+  }
   bool is_oldest_batch = true;
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->is_inactive() || batch->all_done()) continue;
     uses_.retry_lookups(*batch);
     const RowTask& oldest = batch->oldest();
-    const ChunkBlock& first = *batch->block_of(oldest);
+    const ChunkBlock* const first = batch->has_block(oldest) ? batch->block_of(oldest).get() : nullptr;
     TaskReclaimer others(reclaimer_, oldest);
-    if (!advance_block(*batch, first, &others, actions)) return !is_oldest_batch;
+    if (first != nullptr && !advance_block(*batch, *first, &others, actions)) return !is_oldest_batch;
     is_oldest_batch = false;
     for (const ChunkBlockPtr& block : batch->blocks) {
-      const bool has_moved = advance_block(*batch, *block, block.get() == &first ? &others : nullptr, actions);
+      const bool has_moved = advance_block(*batch, *block, block.get() == first ? &others : nullptr, actions);
       // Blocks of replayed samples use the memory that is left over, and do not hold up others.
       if (!has_moved && !block->replayed) return true;
     }
@@ -138,20 +139,33 @@ bool Window::advance_block(const WindowBatch& batch, const ChunkBlock& block, Me
   if (block.users == 0 || block.ready()) return true;
   // As many chunks of replayed samples as fit next to the batches are made at once, and always one.
   const bool ahead = block.replayed && others == nullptr;
-  return chunks_->advance(block, {.order = batch.order(0), .ahead = ahead, .others = others}, actions);
+  return chunks_[block.branch]->advance(block, {.order = batch.order(0), .ahead = ahead, .others = others}, actions);
+}
+
+// The youngest batch that has blocks of the branch. Null if there is none.
+const WindowBatch* Window::last_batch_of(size_t branch) const {
+  for (size_t i = batches_.size(); i-- > 0;) {
+    const WindowBatch& batch = *batches_[i];
+    if (std::ranges::any_of(batch.blocks, [&](const auto& block) { return block->branch == branch; })) return &batch;
+  }
+  return nullptr;
 }
 
 // Fetches the next blocks in the lanes of this rank, with the memory that the window leaves.
 void Window::advance_chunks_ahead(Actions& actions) {
-  if (batches_.empty()) return;
-  const std::vector<ChunkBlockPtr> blocks = batches_.back()->blocks;
-  for (const ChunkBlockPtr& block : blocks) {
-    if (block->users == 0 || block->replayed) continue;  // cached, or no block follows
-    const int64_t next = block->range.first + block->range.step * block->range.count;
-    // Blocks of an epoch that will not be run are not read.
-    if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
-    if (!chunks_->advance(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
-      return;
+  for (size_t branch = 0; branch < chunks_.size(); ++branch) {
+    const WindowBatch* const last = chunks_[branch] ? last_batch_of(branch) : nullptr;
+    if (last == nullptr) continue;
+    Chunks& chunks = *chunks_[branch];
+    const int64_t size = core_.steps->order(branch)->size();
+    const std::vector<ChunkBlockPtr> blocks = last->blocks;
+    for (const ChunkBlockPtr& block : blocks) {
+      if (block->branch != branch || block->users == 0 || block->replayed) continue;  // cached, or no block follows
+      const int64_t next = block->range.first + block->range.step * block->range.count;
+      // Blocks of a pass that will not be run are not read.
+      if (next >= size && !core_.steps->has_pass(branch, block->epoch + 1)) continue;
+      if (!chunks.advance(*chunks.table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
+    }
   }
 }
 

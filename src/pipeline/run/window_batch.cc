@@ -1,15 +1,54 @@
 #include "pipeline/run/window_batch.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace forebay {
 
-WindowBatch::WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, int64_t rows_per_task)
-    : job(plan, itinerary, std::move(step)) {
-  const int64_t per_task = std::clamp<int64_t>(rows_per_task, 1, std::max<int64_t>(size(), 1));
-  tasks.reserve(static_cast<size_t>((size() + per_task - 1) / per_task));
-  for (int64_t begin = 0; begin < size(); begin += per_task)
-    tasks.emplace_back(*this, begin, std::min(size(), begin + per_task));
+WindowBatch::WindowBatch(ExecutionPlan plan, StepPlan step, std::span<const int64_t> rows_per_task)
+    : job(std::move(plan), std::move(step)) {
+  std::vector<TaskGroup> groups;
+  for (size_t branch = 0; branch < rows_per_task.size(); ++branch)
+    groups.push_back({.branch = static_cast<uint16_t>(branch), .rows_per_task = rows_per_task[branch]});
+  std::vector<uint32_t> group_of_row;
+  if (groups.size() > 1) {
+    for (const Row& row : job.step().rows) group_of_row.push_back(row.branch);
+  }
+  make_tasks(groups, group_of_row);
+}
+
+void WindowBatch::make_tasks(std::span<const TaskGroup> groups, const std::vector<uint32_t>& group_of_row) {
+  sorted_rows.clear();
+  tasks.clear();
+  const bool single_rows = std::ranges::all_of(groups, [](const TaskGroup& group) { return group.rows_per_task <= 1; });
+  // Tasks of one row are in the order of the rows.
+  if (!single_rows && !std::ranges::is_sorted(group_of_row)) {
+    sorted_rows.resize(group_of_row.size());
+    std::iota(sorted_rows.begin(), sorted_rows.end(), 0u);
+    // The sort is stable, so that rows of one group keep the batch's order and memory is written
+    // forward.
+    std::ranges::stable_sort(sorted_rows, {}, [&](uint32_t row) { return group_of_row[row]; });
+  }
+  const auto row_at = [&](int64_t index) {
+    return sorted_rows.empty() ? index : static_cast<int64_t>(sorted_rows[static_cast<size_t>(index)]);
+  };
+  const auto group_at = [&](int64_t index) {
+    return group_of_row.empty() ? 0 : group_of_row[static_cast<size_t>(row_at(index))];
+  };
+  int64_t smallest = INT64_MAX;
+  for (const TaskGroup& group : groups) smallest = std::min(smallest, std::max<int64_t>(group.rows_per_task, 1));
+  tasks.reserve(static_cast<size_t>(size() / smallest) + groups.size());
+  for (int64_t begin = 0, end = 0; begin < size(); begin = end) {
+    const uint32_t group = group_at(begin);
+    const int64_t most = std::min(size() - begin, std::max<int64_t>(groups[group].rows_per_task, 1));
+    end = begin + 1;
+    while (end < begin + most && group_at(end) == group) ++end;
+    RowTask& task = tasks.emplace_back(*this, begin, end);
+    task.first_row = row_at(begin);
+    task.branch = groups[group].branch;
+    task.block = groups[group].block;
+  }
 }
 
 RowTask& WindowBatch::oldest() {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,14 +29,16 @@ enum class BlockUse : uint8_t {
 /// A task: some rows of a batch, usually one, and their state. It lives in its batch's list and is
 /// guarded like RowInput.
 struct RowTask : RowInput {
+  static constexpr uint32_t kNoBlock = UINT32_MAX;
+
   RowTask(WindowBatch& of, int64_t first, int64_t last) : batch(&of) {
     begin = first;
     end = last;
   }
 
   WindowBatch* batch;
-  // For plans with chunks:
-  size_t block = 0;             ///< index in WindowBatch::blocks
+  // For branches with chunks:
+  uint32_t block = kNoBlock;    ///< index in WindowBatch::blocks
   ChunkBlockPtr widened_block;  ///< used in place of `block` if replacements are in other chunks; else null
   BlockUse block_use = BlockUse::kNone;
   Buffer copied;  ///< lists copied out of chunks that the batch outlasts
@@ -78,22 +81,32 @@ class TaskSummary {
   size_t first_unfinished_ = 0, first_waiting_ = 0, started_end_ = 0;
 };
 
+/// Rows of a batch that may be in one task.
+struct TaskGroup {
+  uint16_t branch = 0;
+  uint32_t block = RowTask::kNoBlock;  ///< index in WindowBatch::blocks
+  int64_t rows_per_task = 1;
+};
+
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
 /// divided into tasks. The window owns it; compute threads and user code that work for it share it
 /// until they have ended. Guarded by the run's lock, except for the rows of a Running task (see
 /// BatchJob).
 struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
-  /// Divides the rows into tasks of `rows_per_task` rows.
-  WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, int64_t rows_per_task);
+  /// Divides the rows into tasks of one branch. `rows_per_task`: their largest size, by branch.
+  WindowBatch(ExecutionPlan plan, StepPlan step, std::span<const int64_t> rows_per_task);
+  /// Divides the rows into tasks of one group, and discards all other tasks. `group_of_row` has an
+  /// index into `groups` for each row; if it is empty, all rows are of the first group.
+  void make_tasks(std::span<const TaskGroup> groups, const std::vector<uint32_t>& group_of_row);
 
   BatchJob job;
   uint64_t sequence = 0;
   int64_t begun_ns = 0;
   std::vector<RowTask> tasks;
   std::vector<ChunkBlockPtr> blocks;  ///< blocks of its rows, the oldest first in each lane
-  /// Rows sorted by block. The tasks' rows are indices into it. Empty if the rows are sorted
+  /// Rows sorted by group. The tasks' rows are indices into it. Empty if the rows are sorted
   /// already.
-  std::vector<uint32_t> rows_by_block;
+  std::vector<uint32_t> sorted_rows;
   bool crosses_blocks = false;  ///< it has several blocks of one lane; the older is released early
   TaskSummary summary;          ///< of the states of `tasks`
   bool revoking = false;        ///< it is revoked as soon as no compute thread works on it
@@ -119,16 +132,19 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
+  /// Only for tasks with a block.
   const ChunkBlockPtr& block_of(const RowTask& task) const {
     return task.widened_block ? task.widened_block : blocks[task.block];
   }
+  /// Whether the task has rows of chunks.
+  bool has_block(const RowTask& task) const { return task.block != RowTask::kNoBlock; }
   /// Whether the task's block is released before the batch is done. For replayed samples this makes
   /// memory for one chunk at a time enough.
   bool releases_block_early(const RowTask& task) const {
-    return crosses_blocks || (!blocks.empty() && block_of(task)->replayed);
+    return has_block(task) && (crosses_blocks || block_of(task)->replayed);
   }
   RowPlacement placement(const RowTask& task) const {
-    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, releases_block_early(task)};
+    return {has_block(task) ? block_of(task).get() : nullptr, sorted_rows, releases_block_early(task)};
   }
 };
 using WindowBatchPtr = std::shared_ptr<WindowBatch>;

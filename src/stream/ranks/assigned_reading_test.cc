@@ -71,9 +71,10 @@ class AssignedReadingTest : public testing::Test {
     const auto known = [&] { return of.itinerary.request_step(at); };
     if (!of.stream->wait_for(known)) return {};
     std::vector<std::string> keys;
-    for (const int64_t id : of.itinerary.indices(*of.itinerary.step(at))) {
+    const std::optional<StepPlan> plan = of.itinerary.step(at);
+    for (const Row& row : plan->rows) {
       Record record;
-      const Status loaded = of.source->as_samples()->load(id, {}, record);
+      const Status loaded = of.source->as_samples()->load(row.id, {}, record);
       EXPECT_TRUE(loaded.ok()) << loaded.to_string();
       if (loaded.ok()) keys.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
     }

@@ -1,0 +1,31 @@
+#include "pipeline/execution_plan.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+namespace {
+
+std::vector<OutputField> common_outputs(const std::vector<std::shared_ptr<const BranchPlan>>& branches) {
+  std::vector<OutputField> outputs = branches.front()->outputs;
+  for (const auto& branch : branches) {
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].may_differ |= branch->outputs[i].may_differ;
+  }
+  return outputs;
+}
+
+}  // namespace
+
+ExecutionPlan::ExecutionPlan(std::shared_ptr<const BranchPlan> only)
+    : ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>>(1, std::move(only))) {}
+
+ExecutionPlan::ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches) {
+  std::vector<OutputField> outputs = common_outputs(branches);
+  shared_ = std::make_shared<const Shared>(Shared{std::move(branches), std::move(outputs)});
+}
+
+bool ExecutionPlan::open_ended() const {
+  return std::ranges::any_of(branches(), [](const auto& branch) { return branch->output_schema.open_ended; });
+}
+
+}  // namespace forebay
