@@ -28,7 +28,7 @@ void shuffle_window(std::span<uint16_t> values, const PermutationKey& key) {
 
 MixedWindow::MixedWindow(const Window& window, const std::vector<WindowCounts::Part>& parts, const PermutationKey& key)
     : window_(window) {
-  const auto size = static_cast<size_t>(window.end - window.begin);
+  const auto size = static_cast<size_t>(window.uncut_end - window.begin);
   assert(size <= part_at_.size());
   parts_.reserve(parts.size() + 1);
   size_t begin = 0;

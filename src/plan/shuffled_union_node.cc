@@ -39,7 +39,8 @@ class UnionCounts final : public WindowCounts {
   Window window_holding(int64_t position) const override {
     const Order::Use use = epochs_.use_of(position);
     const int64_t begin = position - use.position % kSize;
-    return {begin, std::min(begin + kSize, position - use.position + size())};
+    const int64_t end = std::min(begin + kSize, position - use.position + size());
+    return {begin, end, end};
   }
 
   std::vector<Part> parts(const Window& window) const override {
