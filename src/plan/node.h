@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "forebay/result.h"
 #include "plan/order.h"
 
 namespace forebay {
@@ -63,5 +64,57 @@ std::unique_ptr<PlanNode> concat_node(std::vector<std::unique_ptr<PlanNode>> chi
 /// if the child is not empty. So an epoch of repeat(2.5) ends in the middle of the child's third
 /// epoch, and the next one goes on there. `times` is positive, and the product below 2^53.
 std::unique_ptr<PlanNode> repeat_node(std::unique_ptr<PlanNode> child, double times);
+
+/// The draws of an epoch of each child, each once, mixed. Windows of 1,024 positions (an epoch's last
+/// one may be shorter) are arranged at random, each window of each epoch anew. At the end of every
+/// window the draws of a child are within log2(children) + 1 of its share, and at the end of the
+/// epoch all have been made. Children may be empty.
+///
+/// Give each node of a tree that has a seed another one: two of the same seed arrange windows alike.
+std::unique_ptr<PlanNode> shuffled_union_node(std::vector<std::unique_ptr<PlanNode>> children, uint64_t seed);
+
+/// Where an epoch of a mix ends.
+enum class MixEnd : uint8_t {
+  /// Before the first position, counted from the beginning of epoch 0 through its stages, at which
+  /// a child would begin its second epoch.
+  kFirst,
+  /// Behind the first position at which every child whose weight is not always 0 has made the draws
+  /// of an epoch, counted in the same way.
+  kAll,
+};
+
+struct MixOptions {
+  /// The weights from a position on. Positions count over all epochs of the mix.
+  struct Stage {
+    int64_t from = 0;
+    std::vector<double> weights;  ///< one for each child
+  };
+  uint64_t seed = 0;          ///< another one for each node of a tree
+  std::vector<Stage> stages;  ///< ascending, the first from 0
+  /// The shares go linearly from each stage to the next one, in steps of equal length (the last may
+  /// be shorter), at most 100. A step is a multiple of 1,024 positions, and of 2^16 if the ramp has
+  /// 100 times as many. It has the mean share of its positions.
+  bool ramp_linear = false;
+  int64_t samples = 0;  ///< draws of an epoch; 0: until `end`
+  MixEnd end = MixEnd::kFirst;
+};
+
+/// Draws of all children in shares given by weights. A child whose epoch is over goes on with its
+/// next one, and in the next epoch of the mix all go on where they are.
+///
+/// Weights become whole numbers that add up to 2^16, by the largest remainder; one above 0 is at
+/// least 1. If this raises m weights to 1, the error of a share is below (1 + m × share) × 2^-16. Each stage is cut into windows of 1,024 positions from its beginning
+/// on. At the end of every window, the draws that a child has made in the stage are within one of
+/// its share (Tijdeman's rule). The arrangement inside a window is random. A stage that begins
+/// inside a window cuts it, and keeps what was arranged before: so no stage changes a position
+/// before its own beginning, unless ramp_linear is set. Such a cut is not the end of a window; the
+/// draws made by then are those of a random arrangement.
+///
+/// Memory: 144 bytes a child for each stage or step of a ramp.
+///
+/// InvalidArgument for no children, stages that are not as described, weights that are negative,
+/// not finite, or all 0 in a stage, more than 2^16 weights above 0 in a stage or a ramp, a weight above 0 of
+/// an empty child, and an epoch that never ends or has 2^62 positions or more.
+Result<std::unique_ptr<PlanNode>> mix_node(std::vector<std::unique_ptr<PlanNode>> children, const MixOptions& options);
 
 }  // namespace forebay

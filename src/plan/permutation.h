@@ -29,7 +29,9 @@ struct PermutationKey {
     kDecisionOfStream = -5,
     kRehearsed = -6,
     kOffered = -7,
-    kCandidates = -8
+    kCandidates = -8,
+    kUnionWindow = -9,
+    kMixWindow = -10
   };
 
   static PermutationKey root(uint64_t seed, Use use) {

@@ -1,0 +1,128 @@
+#include "plan/mix_counts.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/part_search.h"
+#include "plan/mixed_window.h"
+#include "plan/numbering.h"
+
+namespace forebay {
+namespace {
+
+// A child whose share has passed a whole number, so that it may make the next draw now or later.
+struct Candidate {
+  int64_t draws = 0;  // with that one
+  int64_t weight = 0;
+  size_t child = 0;
+};
+
+// The share reaches `draws` at draws × period / weight, which is when the draw must have been made.
+bool is_due_earlier(const Candidate& a, const Candidate& b) {
+  const int64_t left = a.draws * b.weight, right = b.draws * a.weight;
+  return left != right ? left < right : a.child < b.child;
+}
+
+// Tijdeman's rule for whole windows: of the draws whose share has begun at the end of a window, it
+// has those that must have been made the earliest. A draw's share begins when that of the one
+// before is reached. So at the end of every window each child has made ⌊share⌋ or ⌈share⌉ draws: a
+// schedule like that exists for single positions, and a rule by deadlines finds one if there is
+// one, also for windows. Counts of one child never become less.
+std::vector<uint16_t> table_of_counts(const std::vector<int64_t>& weights, int64_t rows, int64_t window,
+                                      int64_t windows_of_period) {
+  std::vector<uint16_t> table(static_cast<size_t>(rows) * weights.size());
+  std::vector<int64_t> drawn(weights.size());
+  std::vector<Candidate> candidates;
+  for (int64_t row = 1; row < rows; ++row) {
+    candidates.clear();
+    int64_t left = row * window;
+    for (size_t child = 0; child < weights.size(); ++child) {
+      const int64_t whole = row * weights[child] / windows_of_period, part = row * weights[child] % windows_of_period;
+      drawn[child] = std::max(drawn[child], whole);
+      left -= drawn[child];
+      if (drawn[child] == whole && part > 0) candidates.push_back({whole + 1, weights[child], child});
+    }
+    assert(left >= 0 && left <= static_cast<int64_t>(candidates.size()));
+    const auto chosen = candidates.begin() + left;
+    std::nth_element(candidates.begin(), chosen, candidates.end(), is_due_earlier);
+    std::for_each(candidates.begin(), chosen, [&](const Candidate& candidate) { ++drawn[candidate.child]; });
+    std::copy(drawn.begin(), drawn.end(), table.begin() + row * static_cast<std::ptrdiff_t>(weights.size()));
+  }
+  return table;
+}
+
+}  // namespace
+
+MixCounts::MixCounts(const std::vector<MixStep>& steps, const PermutationKey& windows) {
+  steps_.reserve(steps.size());
+  std::vector<int64_t> drawn(steps[0].weights.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const int64_t end = i + 1 < steps.size() ? steps[i + 1].from : Numbering::kNever;
+    // One row for the beginning of each window, and one for the end of the last.
+    const int64_t rows = std::min(kWindowsOfPeriod, (end - steps[i].from + kSize - 1) / kSize + 1);
+    steps_.push_back({steps[i].from, end, steps[i].weights, drawn,
+                      table_of_counts(steps[i].weights, rows, kSize, kWindowsOfPeriod)});
+    if (i + 1 < steps.size()) drawn = drawn_after(steps_.back(), windows);
+  }
+}
+
+std::vector<int64_t> MixCounts::drawn_after(const Step& step, const PermutationKey& windows) const {
+  std::vector<int64_t> drawn = step.drawn;
+  const int64_t length = step.end - step.begin;
+  for (size_t child = 0; child < drawn.size(); ++child) drawn[child] += step.in_windows(child, length / kSize);
+  if (length % kSize == 0) return drawn;
+  const Window cut = window_holding(step.end - 1);
+  const MixedWindow mixed(cut, parts(cut), windows.child(cut.begin));
+  mixed.for_each_child(cut.begin, cut.end, [&](size_t child, int64_t, std::span<const uint16_t> places) {
+    drawn[child] += static_cast<int64_t>(places.size());
+  });
+  return drawn;
+}
+
+const MixCounts::Step& MixCounts::step_holding(int64_t position) const {
+  return steps_[part_holding(std::span<const Step>(steps_), position, [](const Step& step) { return step.begin; })];
+}
+
+WindowCounts::Window MixCounts::window_holding(int64_t position) const {
+  const Step& step = step_holding(position);
+  const int64_t begin = position - (position - step.begin) % kSize;
+  return {begin, std::min(begin + kSize, step.end), begin + kSize};
+}
+
+std::vector<WindowCounts::Part> MixCounts::parts(const Window& window) const {
+  const Step& step = step_holding(window.begin);
+  const int64_t number = (window.begin - step.begin) / kSize;
+  std::vector<Part> parts;
+  for (size_t child = 0; child < step.weights.size(); ++child) {
+    const int64_t first = step.in_windows(child, number), end = step.in_windows(child, number + 1);
+    if (end > first) parts.push_back({child, step.drawn[child] + first, end - first});
+  }
+  return parts;
+}
+
+int64_t MixCounts::draws_before(size_t child, const Window& window) const {
+  const Step& step = step_holding(window.begin);
+  return step.drawn[child] + step.in_windows(child, (window.begin - step.begin) / kSize);
+}
+
+int64_t MixCounts::position_near(size_t child, int64_t draw) const {
+  // Of several steps before which as many were drawn, only the last one may have the draw.
+  const Step& step = steps_[part_holding(std::span<const Step>(steps_), draw,
+                                         [child](const Step& other) { return other.drawn[child]; })];
+  const int64_t weight = step.weights[child];
+  if (weight == 0) return Numbering::kNever;
+  const int64_t period = (draw - step.drawn[child]) / weight, rest = (draw - step.drawn[child]) % weight;
+  if (period >= (Numbering::kNever - step.begin) / kMixPeriod) return Numbering::kNever;
+  // The last window before which at most `rest` draws were made.
+  int64_t window = 0, end = static_cast<int64_t>(step.table.size() / step.weights.size());
+  while (end - window > 1) {
+    const int64_t middle = (window + end) / 2;
+    (step.row(child, middle) <= rest ? window : end) = middle;
+  }
+  return step.begin + period * kMixPeriod + window * kSize;
+}
+
+}  // namespace forebay
