@@ -231,6 +231,8 @@ class Pipeline {
   Pipeline select(Fields fields) const;
   Pipeline rename(std::map<std::string, std::string> names) const;  ///< old name → new name
   Pipeline take(int64_t n, TakeOptions options = {}) const;
+  /// Passes over the samples `n` times in an epoch; fractions are allowed.
+  Pipeline repeat(double n) const;
   Pipeline hash_bucket(int64_t buckets, HashBucketOptions options) const;
   Pipeline clip(ClipOptions options) const;
   Pipeline log1p(Fields field) const;

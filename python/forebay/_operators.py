@@ -188,6 +188,17 @@ class Operators(Appending):
         """
         return self._then("rename", names=dict(sorted(names.items())))
 
+    def repeat(self, n: float) -> Pipeline:
+        """`n` passes over the samples in each epoch, each pass in an order of its own.
+
+        A fraction ends an epoch within a pass, where the next epoch goes on: with n=0.5 two epochs give each sample
+        once.
+
+        Args:
+            n: passes in an epoch, above 0; fractions, too.
+        """
+        return self._then("repeat", n=_float("repeat: n", n))
+
     def select(self, *fields: str) -> Pipeline:
         """Only these fields, in the order they had. What only the others needed is not read.
 

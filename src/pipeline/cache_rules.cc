@@ -19,11 +19,6 @@ bool stores_on_disk(const OpDef& def, const OpSpec& cache) {
   return !disk.is_number() || disk != 0;
 }
 
-// Names a step in a problem, as "3: random_crop".
-std::string place_of(const std::vector<OpSpec>& steps, size_t step) {
-  return fmt::format("{}: {}", step, steps[step].name);
-}
-
 }  // namespace
 
 bool is_unversioned(const OpSpec& op, const Catalog& catalog) {

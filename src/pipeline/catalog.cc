@@ -43,7 +43,9 @@ bool Catalog::has_effect(const OpSpec& op, OpEffect effect) const {
 
 std::string Catalog::nearest(std::string_view name) const {
   std::vector<std::string> known;
-  for (const auto& [op_name, op] : ops_) known.push_back(op_name);
+  for (const auto& [op_name, op] : ops_) {
+    if (!op.made_by_sources) known.push_back(op_name);
+  }
   return suggest(name, known);
 }
 
@@ -61,6 +63,8 @@ class SchemaInference {
     if (source.open_ended) expect_user_fields(steps_, 0, catalog_, result_.schemas[0]);
     for (size_t step = 1; step < steps_.size(); ++step) {
       Schema schema = result_.schemas.back();
+      if (!steps_[step].parts.empty())
+        report(Problem{place_of(step), "it has parts, and only a source has parts", "leave them out"});
       if (const OpDef* const def = catalog_.find(steps_[step].name)) {
         check_step(step, *def, schema);
       } else {
@@ -72,7 +76,7 @@ class SchemaInference {
   }
 
  private:
-  std::string place_of(size_t step) const { return fmt::format("{}: {}", step, steps_[step].name); }
+  std::string place_of(size_t step) const { return forebay::place_of(steps_, step); }
 
   void report(std::optional<Problem> problem) {
     if (problem) result_.problems.push_back(std::move(*problem));
@@ -103,16 +107,24 @@ class SchemaInference {
   // Reports a step that may not follow those before it.
   void check_sequence(size_t step, OpEffect effect) {
     const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
+    const bool repeats = effect == OpEffect::kRepeating;
     const std::string place = place_of(step);
     if (batched_) {
       report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
                      batches ? "keep one .batch()" : "move it before .batch()"});
     }
-    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !batches)
+    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches)
       report(Problem{place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
     report(rehearsal_problem(steps_, step, catalog_));
     if (orders && std::exchange(shuffled_, true))
       report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
+    if (repeated_ &&
+        (orders || effect == OpEffect::kTaking || effect == OpEffect::kSelection || effect == OpEffect::kPacking))
+      report(Problem{place, "it stands behind .repeat(), which says how often an epoch passes over the samples",
+                     "move it before .repeat()"});
+    if (repeats && std::exchange(repeated_, true))
+      report(
+          Problem{place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers"});
     if (effect == OpEffect::kBuffering && std::exchange(buffered_, true))
       report(Problem{place, "there is a .buffer() already", "keep one, with all that it is to do"});
   }
@@ -130,7 +142,8 @@ class SchemaInference {
   const Catalog& catalog_;
   const Rules rules_;
   Inference result_;
-  bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false;  // by a step so far
+  // By a step so far:
+  bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
 };
 
 }  // namespace

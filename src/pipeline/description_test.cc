@@ -1,8 +1,10 @@
 #include "pipeline/description.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 namespace {
@@ -94,6 +96,121 @@ TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
   EXPECT_FALSE(same(example().append({"map", Json::object(), nullptr, "<function f>"})));
   EXPECT_FALSE(example().append({"map", Json::object(), nullptr, "<f>"}).fingerprint(roles()) ==
                example().append({"map", Json::object(), nullptr, "<g>"}).fingerprint(roles()));
+}
+
+// ---- trees
+
+OpSpec op(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
+
+Description tree(std::vector<PipelinePart> parts, Json args = Json::object()) {
+  OpSpec source = op("mix", std::move(args));
+  source.parts = std::move(parts);
+  return Description(std::move(source));
+}
+
+Description web() { return Description(op("parquet", {{"pattern", "web/*"}})).append(op("shuffle")); }
+Description code() { return Description(op("text", {{"pattern", "code"}})); }
+
+Description nested() {
+  return tree({{"web", tree({{"en", web()}, {"de", web().append(op("take", {{"n", 5}}))}})}, {"code", code()}},
+              {{"weights", {{"web", 3}, {"code", 1}}}})
+      .append(op("batch", {{"n", 4}}));
+}
+
+TEST(DescriptionTree, reads_like_what_was_typed) {
+  EXPECT_EQ(nested().to_string(), R"(mix(weights={"web":3,"code":1})
+  web:
+    mix()
+      en:
+        parquet(pattern="web/*")
+          .shuffle()
+      de:
+        parquet(pattern="web/*")
+          .shuffle()
+          .take(n=5)
+  code:
+    text(pattern="code")
+  .batch(n=4))");
+}
+
+TEST(DescriptionTree, counts_steps_and_levels) {
+  EXPECT_EQ(example().step_count(), 4u);
+  EXPECT_EQ(example().depth(), 0u);
+  EXPECT_EQ(nested().step_count(), 2u + 3u + 1u + 1u + 2u);
+  EXPECT_EQ(nested().depth(), 2u);
+}
+
+TEST(DescriptionTree, json_goes_both_ways) {
+  const Result<std::string> json = nested().to_json();
+  ASSERT_TRUE(json.ok());
+  const Result<Description> read = Description::from_json(*json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->to_string(), nested().to_string());
+  EXPECT_EQ(read->fingerprint(roles()), nested().fingerprint(roles()));
+  EXPECT_EQ(*read->to_json(), *json);
+}
+
+TEST(DescriptionTree, user_code_in_a_part_cannot_be_saved_and_the_part_is_named) {
+  const Description mapped = code().append({"map", Json::object(), nullptr, "<function augment>"});
+  const Status status = tree({{"a", tree({{"b", mapped}})}}).to_json().status();
+  EXPECT_NE(status.message().find("step 1 of the part 'a/b': map"), std::string::npos) << status.message();
+}
+
+std::string with_parts(const std::string& parts) {
+  return R"({"forebay_pipeline": 1, "steps": [{"op": "mix", "parts": )" + parts + "}]}";
+}
+
+TEST(DescriptionTree, garbage_is_refused) {
+  for (const char* parts :
+       {"1", "{}", "[1]", R"([{"name": "a"}])", R"([{"steps": []}])", R"([{"name": 1, "steps": [{"op": "x"}]}])",
+        R"([{"name": "a", "steps": []}])", R"([{"name": "a", "steps": [{}]}])", R"([{"name": "a", "steps": {}}])",
+        R"([{"name": "a", "steps": [{"op": "x"}], "more": 1}])"}) {
+    const Result<Description> read = Description::from_json(with_parts(parts));
+    EXPECT_FALSE(read.ok()) << parts;
+    EXPECT_FALSE(read.status().message().empty());
+  }
+}
+
+std::string many_steps(size_t n) {
+  std::string steps;
+  for (size_t i = 0; i < n; ++i) steps += std::string(i > 0 ? "," : "") + R"({"op": "x"})";
+  return "[" + steps + "]";
+}
+
+TEST(DescriptionTree, what_grows_without_bound_is_refused) {
+  std::string deep = R"([{"op": "x"}])";
+  for (size_t level = 0; level <= kDeepestParts; ++level) {
+    const Result<Description> read = Description::from_json(R"({"forebay_pipeline": 1, "steps": )" + deep + "}");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read->depth(), level);
+    deep = R"([{"op": "mix", "parts": [{"name": "a", "steps": )" + deep + "}]}]";
+  }
+  EXPECT_FALSE(Description::from_json(R"({"forebay_pipeline": 1, "steps": )" + deep + "}").ok());
+  EXPECT_TRUE(Description::from_json(with_parts(R"([{"name": "a", "steps": )" + many_steps(1000) + "}]")).ok());
+  EXPECT_FALSE(Description::from_json(with_parts(R"([{"name": "a", "steps": )" + many_steps(1001) + "}]")).ok());
+  std::string parts;
+  for (int i = 0; i < 101; ++i) {
+    parts += (i > 0 ? "," : "") + fmt::format(R"({{"name": "{}", "steps": {}}})", i, many_steps(1000));
+  }
+  EXPECT_FALSE(Description::from_json(with_parts("[" + parts + "]")).ok());
+}
+
+TEST(DescriptionTree, fingerprint_is_of_parts_and_of_how_they_are_mixed) {
+  const auto print = [](const Description& description) { return description.fingerprint(roles()); };
+  const Hash128 mixed = print(tree({{"web", web()}, {"code", code()}}, {{"weights", {{"web", 3.0}, {"code", 1.0}}}}));
+  const auto again = [&](std::vector<PipelinePart> parts, Json weights) {
+    return print(tree(std::move(parts), {{"weights", std::move(weights)}}));
+  };
+  const Json weights = {{"web", 3.0}, {"code", 1.0}};
+  const Description moved = Description(op("parquet", {{"pattern", "elsewhere/*"}})).append(op("shuffle"));
+  EXPECT_EQ(again({{"web", moved}, {"code", code()}}, weights), mixed) << "moved";
+  EXPECT_EQ(again({{"web", web().append(op("cache"))}, {"code", code()}}, weights), mixed) << "a cache";
+  EXPECT_FALSE(again({{"code", code()}, {"web", web()}}, weights) == mixed) << "another order of parts";
+  EXPECT_FALSE(again({{"web", web()}, {"code", code()}}, {{"web", 2.0}, {"code", 1.0}}) == mixed);
+  EXPECT_FALSE(again({{"net", web()}, {"code", code()}}, weights) == mixed) << "another name";
+  EXPECT_FALSE(again({{"web", web()}}, weights) == mixed) << "a part fewer";
+  EXPECT_FALSE(again({{"web", web().append(op("take", {{"n", 5}}))}, {"code", code()}}, weights) == mixed);
+  EXPECT_FALSE(print(tree({{"a", web()}, {"b", code()}})) == print(tree({{"a", tree({{"b", code()}})}}))) << "nesting";
 }
 
 TEST(Description, field_lists) {

@@ -11,7 +11,9 @@ enum class OpEffect : uint8_t {
   kTaking,     ///< selects samples by their numbers, without reading any
   kSelection,  ///< selects samples by their values, in a pass over all of them
   kOrder,      ///< puts the samples in another order
-  /// Makes blocks of one length from rows of any length. Only an order and a batch may follow.
+  kRepeating,  ///< sets how many times an epoch passes over the samples
+  /// Makes blocks of one length from rows of any length. Only an order, a repetition and a
+  /// batch may follow.
   kPacking,
   kReplay,     ///< adds samples of earlier steps to each batch
   kBatching,   ///< makes batches of samples; nothing may follow

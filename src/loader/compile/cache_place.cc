@@ -102,7 +102,9 @@ std::string prefix_description(const Description& description, size_t step) {
     OpSpec op = steps[i];
     op.attachment = nullptr;
     for (auto& [name, value] : op.args.items()) value = shown(value);
-    if (catalog().has_effect(op, OpEffect::kCaching) || catalog().has_effect(op, OpEffect::kOrder)) continue;
+    const bool left_out = catalog().has_effect(op, OpEffect::kCaching) || catalog().has_effect(op, OpEffect::kOrder) ||
+                          catalog().has_effect(op, OpEffect::kRepeating);
+    if (left_out) continue;
     prefix = prefix.append(std::move(op));
   }
   return prefix.to_string();

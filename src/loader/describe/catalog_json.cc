@@ -18,8 +18,8 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
 }
 
 // All lists of words here follow the order of their enums.
-constexpr std::array<std::string_view, 9> kEffects = {"content", "taking",   "selection", "order",    "packing",
-                                                      "replay",  "batching", "caching",   "buffering"};
+constexpr std::array<std::string_view, 10> kEffects = {"content", "taking", "selection", "order",   "repeating",
+                                                       "packing", "replay", "batching",  "caching", "buffering"};
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
 constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
@@ -53,6 +53,7 @@ Json describe(std::span<const ArgDef> args) {
 Json describe_catalog() {
   Json operators = Json::array(), all_sources = Json::array();
   for (const auto& [name, def] : catalog().ops()) {
+    if (def.made_by_sources) continue;
     operators.push_back({{"name", name},
                          {"group", word(kGroups, def.group)},
                          {"effect", word(kEffects, def.effect)},

@@ -49,6 +49,8 @@ std::vector<Problem> check(const Description& description) {
   return check(description, description.steps().empty() ? Schema() : announced_schema(description.steps().front()));
 }
 
+std::vector<Branch> branches_of(const Description& description) { return branches_of(description, catalog()); }
+
 Status problems_as_status(const std::vector<Problem>& problems) {
   std::string text = problems.size() == 1 ? "the pipeline has a problem:"
                                           : fmt::format("the pipeline has {} problems:", problems.size());

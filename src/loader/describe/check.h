@@ -5,11 +5,11 @@
 #include "base/schema.h"
 #include "forebay/problem.h"
 #include "forebay/status.h"
+#include "pipeline/branches.h"
 
 namespace forebay {
 
 class Catalog;
-class Description;
 struct OpSpec;
 
 /// Returns the catalog of all operators.
@@ -22,6 +22,8 @@ Schema announced_schema(const OpSpec& source);
 std::vector<Problem> check(const Description& description);
 /// The same with the schema of the opened source.
 std::vector<Problem> check(const Description& description, const Schema& source);
+/// Returns the branches of a description, depth first.
+std::vector<Branch> branches_of(const Description& description);
 /// Returns InvalidArgument with a list of the problems.
 Status problems_as_status(const std::vector<Problem>& problems);
 

@@ -51,6 +51,7 @@ Pipeline all_operators() {
       .embed("table.npy", {.field = "u", .into = "v", .hash = "0"})
       .pack(8, {.field = "u", .open_blocks = 4, .pad_value = -1})
       .pad("a", 1.5, {.length = 4})
+      .repeat(2.5)
       .cache({.dir = "x", .compression = "lz4"})
       .rehearse(2, 100, {.candidates = 3, .where = "here", .ram = "1MiB"})
       .batch(4, {.ragged = two});
@@ -58,7 +59,9 @@ Pipeline all_operators() {
 
 TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
   std::vector<std::string> missing;
-  for (const auto& [name, def] : catalog().ops()) missing.push_back(name);
+  for (const auto& [name, def] : catalog().ops()) {
+    if (!def.made_by_sources) missing.push_back(name);
+  }
   const Pipeline pipeline = all_operators();
   for (size_t i = 1; i < pipeline.description().steps().size(); ++i) {
     const OpSpec& step = pipeline.description().steps()[i];

@@ -34,6 +34,10 @@ Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
   return with_step(*this, "rename", {{"names", Json(names)}});
 }
 
+Pipeline Pipeline::repeat(double n) const {
+  return with_step(*this, "repeat", {{"n", n}});
+}
+
 Pipeline Pipeline::select(Fields fields) const {
   return with_step(*this, "select", {{"fields", Json(fields)}});
 }

@@ -21,6 +21,9 @@ std::optional<Advice> stream_advice(const OpSpec& step) {
   switch (def->effect) {
     case OpEffect::kTaking:
       return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");
+    case OpEffect::kRepeating:
+      return Advice("a stream has no end after which to begin again",
+                    "leave it out; epochs= and steps_per_epoch= end a run");
     case OpEffect::kSelection:
       return Advice(
           "which of a stream's samples it drops is not known before they come, and steps would be of other sizes",
@@ -79,7 +82,7 @@ std::vector<Problem> unbounded_problems(const Description& description) {
   if (std::optional<Problem> wrong = underrun_problem(steps)) problems.push_back(std::move(*wrong));
   for (size_t i = 1; i < steps.size(); ++i) {
     const std::optional<Advice> wrong = unbounded ? stream_advice(steps[i]) : data_set_advice(steps[i]);
-    if (wrong) problems.push_back({fmt::format("{}: {}", i, steps[i].name), wrong->first, wrong->second});
+    if (wrong) problems.push_back({place_of(steps, i), wrong->first, wrong->second});
   }
   return problems;
 }

@@ -32,11 +32,13 @@ OpDef normalize_op();
 OpDef pack_op();
 OpDef pad_op();
 OpDef pad_or_crop_op();
+OpDef part_number_op();
 OpDef random_crop_op();
 OpDef random_flip_op();
 OpDef random_gain_op();
 OpDef random_resized_crop_op();
 OpDef rename_op();
+OpDef repeat_op();
 OpDef resize_op();
 OpDef select_op();
 OpDef shuffle_op();
@@ -46,7 +48,7 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All operators, sorted by name. The loader carries out `batch`, `cache`, `shuffle` and `take`;
+/// All operators, sorted by name. The loader carries out `batch`, `cache`, `repeat`, `shuffle` and `take`;
 /// here they only check their arguments.
 std::vector<OpDef> all_ops();
 

@@ -1,0 +1,117 @@
+#include "pipeline/branches.h"
+
+#include <gtest/gtest.h>
+
+#include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
+
+namespace forebay {
+namespace {
+
+OpSpec op(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
+
+Description tree(std::vector<PipelinePart> parts, Json args = Json::object()) {
+  OpSpec source = op("mix", std::move(args));
+  source.parts = std::move(parts);
+  return Description(std::move(source));
+}
+
+const Catalog& repeats() {
+  static const Catalog catalog = [] {
+    OpDef repeat;
+    repeat.name = "repeat";
+    repeat.effect = OpEffect::kRepeating;
+    return Catalog({repeat});
+  }();
+  return catalog;
+}
+
+std::vector<std::string> names_of(const Description& description) {
+  std::vector<std::string> names;
+  for (const OpSpec& step : description.steps()) names.push_back(step.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+using Numbers = std::vector<size_t>;
+
+TEST(Branches, a_pipeline_without_parts_is_one) {
+  const Description description = Description(op("text")).append(op("repeat")).append(op("batch"));
+  const std::vector<Branch> branches = branches_of(description, repeats());
+  ASSERT_EQ(branches.size(), 1u);
+  EXPECT_EQ(&branches[0].description.steps(), &description.steps());
+  EXPECT_EQ(branches[0].numbers, (Numbers{0, 1, 2}));
+  EXPECT_EQ(branches[0].name(), "");
+}
+
+TEST(Branches, an_empty_description_is_one_without_steps) {
+  const std::vector<Branch> branches = branches_of(Description(), repeats());
+  ASSERT_EQ(branches.size(), 1u);
+  EXPECT_TRUE(branches[0].numbers.empty());
+}
+
+TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
+  const Description en = Description(op("text")).append(op("shuffle")), de = Description(op("jsonl"));
+  const Description code = Description(op("parquet")).append(op("repeat"));
+  const Description all = tree({{"web", tree({{"en", en}, {"de", de}}).append(op("tokenize"))}, {"code", code}})
+                              .append(op("cast"))
+                              .append(op("repeat"))
+                              .append(op("batch"));
+  const std::vector<Branch> branches = branches_of(all, repeats());
+  ASSERT_EQ(branches.size(), 3u);
+  EXPECT_EQ(branches[0].name(), "web/en");
+  EXPECT_EQ(names_of(branches[0].description), (Names{"text", "shuffle", "tokenize", "cast", "batch"}));
+  // 0 text, 1 shuffle, 2 jsonl, 3 the inner mix, 4 tokenize, 5 parquet, 6 repeat, 7 the outer mix,
+  // 8 cast, 9 repeat, 10 batch
+  EXPECT_EQ(branches[0].numbers, (Numbers{0, 1, 4, 8, 10}));
+  EXPECT_EQ(branches[1].path, (Names{"web", "de"}));
+  EXPECT_EQ(names_of(branches[1].description), (Names{"jsonl", "tokenize", "cast", "batch"}));
+  EXPECT_EQ(branches[1].numbers, (Numbers{2, 4, 8, 10}));
+  EXPECT_EQ(branches[2].name(), "code");
+  EXPECT_EQ(names_of(branches[2].description), (Names{"parquet", "repeat", "cast", "batch"})) << "its own repeat";
+  EXPECT_EQ(branches[2].numbers, (Numbers{5, 6, 8, 10}));
+  EXPECT_EQ(all.step_count(), 11u);
+}
+
+TEST(Branches, name_their_steps_by_the_pipelines_that_these_are_in) {
+  const Description all =
+      tree({{"web", tree({{"en", Description(op("text")).append(op("shuffle"))}}).append(op("cast"))}})
+          .append(op("batch"));
+  const Branch branch = branches_of(all, repeats()).front();
+  Names places;
+  for (size_t i = 0; i < branch.numbers.size(); ++i) places.push_back(place_of(branch.description.steps(), i));
+  EXPECT_EQ(places, (Names{"web/en: 0: text", "web/en: 1: shuffle", "web: 1: cast", "1: batch"}));
+}
+
+TEST(Branches, get_the_number_of_their_part_as_a_field) {
+  const Description inner =
+      tree({{"a", Description(op("text"))}, {"b", Description(op("text"))}}, {{"field", "inner"}});
+  const Description all =
+      tree({{"x", inner}, {"y", Description(op("text"))}}, {{"field", "outer"}}).append(op("batch"));
+  const std::vector<Branch> branches = branches_of(all, repeats());
+  ASSERT_EQ(branches.size(), 3u);
+  EXPECT_EQ(names_of(branches[1].description), (Names{"text", "part_number", "part_number", "batch"}));
+  EXPECT_EQ(branches[1].numbers, (Numbers{1, 2, 4, 5}));
+  EXPECT_EQ(branches[1].description.steps()[1].args, (Json{{"field", "inner"}, {"value", 1}}));
+  EXPECT_EQ(branches[1].description.steps()[2].args, (Json{{"field", "outer"}, {"value", 0}}));
+  EXPECT_EQ(branches[2].description.steps()[1].args, (Json{{"field", "outer"}, {"value", 1}}));
+}
+
+TEST(Branches, keep_what_their_steps_hold) {
+  const auto function = std::make_shared<int>(3);
+  const Description part = Description(op("text")).append({"map", Json::object(), function, "<f>"});
+  const Branch branch = branches_of(tree({{"a", part}}), repeats()).front();
+  EXPECT_EQ(branch.description.steps()[1].attachment, function);
+  EXPECT_EQ(branch.description.steps()[1].attachment_name, "<f>");
+}
+
+TEST(Branches, of_a_thousand_parts_are_numbered_alike) {
+  std::vector<PipelinePart> parts;
+  for (int i = 0; i < 1000; ++i) parts.push_back({std::to_string(i), Description(op("text")).append(op("shuffle"))});
+  const std::vector<Branch> branches = branches_of(tree(std::move(parts)).append(op("batch")), repeats());
+  ASSERT_EQ(branches.size(), 1000u);
+  EXPECT_EQ(branches[999].numbers, (Numbers{1998, 1999, 2001}));
+}
+
+}  // namespace
+}  // namespace forebay
