@@ -42,7 +42,11 @@ Result<EpochPlan> plan_of_size(const Description& description, int64_t size, con
     return invalid_argument(
         "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
         "them; leave it out");
-  return plan_epoch(description, nullptr, {select_unread(description, nullptr, size), nullptr, ""}, request);
+  DataPlan data;
+  data.branches = begin_branches(description, nullptr, request.seed);
+  data.branches.front().chosen.selection = select_unread(description, nullptr, size);
+  FOREBAY_RETURN_IF_ERROR(order_branches(description, request.seed, &data));
+  return plan_epoch(description, data, request);
 }
 
 /// Computes the plan. Opens the data set unless its size is given. Reads only the indexes of

@@ -33,16 +33,16 @@ Status Loader::Impl::prepare() {
     Lock lock(mutex);
     errors.emplace(limit);
   }
-  RunSetup setup{.compile = {.description = &description(),
-                             .end = description().steps().size(),
-                             .source = run->source(),
-                             .selection = nullptr,  // set by choose()
-                             .seed = input.options.seed},
+  RunSetup setup{.branches = {{.description = &description(),
+                               .end = description().steps().size(),
+                               .source = run->source(),
+                               .selection = nullptr,  // set by choose()
+                               .seed = input.options.seed}},
                  .callbacks = pass_callbacks(),
                  .sizes = input.sizes};
   FOREBAY_RETURN_IF_ERROR(run->choose(setup));
-  FOREBAY_ASSIGN(std::shared_ptr<const BranchPlan> branch, compile(setup.compile));
-  plan = setup.plan = ExecutionPlan(std::move(branch));
+  FOREBAY_ASSIGN(plan, compile(setup.branches));
+  setup.plan = plan;
   FOREBAY_RETURN_IF_ERROR(run->order(setup));
   FOREBAY_ASSIGN(setup.runner, choose_sizes(*plan, setup.sizes));
   FOREBAY_RETURN_IF_ERROR(run->open_steps(setup));

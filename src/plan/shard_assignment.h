@@ -9,6 +9,7 @@ namespace forebay {
 
 class Order;
 class Placement;
+class PlanNode;
 
 /// The slots of one global batch: the next `samples` positions of the epoch, then repeats up to
 /// `slots`. For i < samples, slot i is position `position` + i.
@@ -72,6 +73,12 @@ std::shared_ptr<const ShardAssignment> assignment_by_lane(int64_t lanes);
 /// would be made there, and would change no count.
 std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<const Order> order,
                                                               std::shared_ptr<const Placement> placement);
+
+/// By leaf: of each leaf of the plan, every rank gets as many rows as the others, within one, and in
+/// all as many as by count. A leaf's rows are divided by lane (place % lanes[leaf]), so that ranks
+/// get rows of their own lanes but for those at a cut. Takes time for the whole batch.
+std::shared_ptr<const ShardAssignment> assignment_by_leaf(std::shared_ptr<const PlanNode> plan,
+                                                          std::vector<int64_t> lanes);
 
 /// The rank that owns a lane: lanes are divided among ranks as slots are by count.
 int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size);

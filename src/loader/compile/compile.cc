@@ -84,10 +84,15 @@ class Compiler {
     FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
+    plan_->trace = input_.trace;
+    if (input_.branch) {
+      plan_->name = input_.branch->name;
+      plan_->part = input_.branch->part;
+    }
     for (const Field& field : input_.source->schema())
       plan_->fetches |= !chunks && field.fetched && needed_.live.front().contains(field.name);
     if (is_source(step_at(0), SourceKind::kUserCode)) {
-      plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
+      add_foreign(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
     }
     size_t begin = 1;
     if (chunks) {
@@ -106,7 +111,7 @@ class Compiler {
     if (end_ < input_.end && !packs())
       plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
     if (chunks_) {
-      chunks_->gathers_rows = plan_->stages.empty() && !output.open_ended;
+      chunks_->gathers_rows = plan_->stages.empty() && !output.open_ended && may_refer_to_chunks();
       plan_->chunks = chunks_;
     }
     return std::shared_ptr<const BranchPlan>(plan_);
@@ -161,7 +166,7 @@ class Compiler {
     if (def.effect == OpEffect::kReplay) return add_rehearsal(i);
     if (def.effect == OpEffect::kBatching) return {};
     if (is_python(op)) {
-      plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
+      add_foreign(foreign_stage(op, step, indices_[step], before, after));
       forget_unnamed();
       return {};
     }
@@ -176,6 +181,11 @@ class Compiler {
     add_native(op.name, std::move(compiled));
     plan_->working_bytes += working_bytes(def.used(op, before), before, after);
     return {};
+  }
+
+  void add_foreign(ForeignStage stage) {
+    if (input_.branch) stage.number = input_.branch->numbers[stage.step];
+    plan_->stages.emplace_back(std::move(stage));
   }
 
   // After a step that chooses fields, fields that user code made before it and that no step names
@@ -226,7 +236,7 @@ class Compiler {
       add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before,
                                         def_of(op).used(op, before).reads));
     } else {
-      plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
+      add_foreign(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
       forget_unnamed();
     }
     return {};
@@ -396,6 +406,13 @@ class Compiler {
     }
   }
 
+  // Whether rows of unknown shape may be references to chunks. Those of all branches of a batch have
+  // one form, and other branches have values.
+  bool may_refer_to_chunks() const {
+    return !input_.branch ||
+           std::ranges::all_of(plan_->outputs, [](const OutputField& output) { return output.row_bytes.has_value(); });
+  }
+
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
   size_t end_;  // end of the steps that are carried out on samples
@@ -410,5 +427,13 @@ class Compiler {
 }  // namespace
 
 Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
+
+Result<ExecutionPlan> compile(std::span<const CompileInput> branches) {
+  std::vector<std::shared_ptr<const BranchPlan>> plans;
+  for (const CompileInput& branch : branches) {
+    FOREBAY_ASSIGN(plans.emplace_back(), compile(branch));
+  }
+  return ExecutionPlan(std::move(plans));
+}
 
 }  // namespace forebay

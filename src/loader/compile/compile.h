@@ -2,10 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "pipeline/description.h"
-#include "pipeline/branch_plan.h"
+#include "pipeline/execution_plan.h"
 
 namespace forebay {
 
@@ -19,6 +22,16 @@ struct CompileInput {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
+  /// The branch of a pipeline with several: its name and part (see BranchPlan), and the number in
+  /// the pipeline of each step. Empty if it is the only one.
+  struct BranchName {
+    std::string name;
+    int32_t part = 0;
+    std::span<const size_t> numbers;
+  };
+  std::optional<BranchName> branch = {};
+  /// Turns on the traces of all branches of a run.
+  std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
   /// Opens the cache of the description's `.cache()` at `step`, for the content that `place`
   /// identifies. Every entry has at least `least_bytes`. If empty, the plan uses no caches.
   std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place, uint64_t least_bytes)>
@@ -40,5 +53,7 @@ struct CompileInput {
 /// the random numbers of the other steps. The reduced description is checked again: Internal, with
 /// both descriptions, if it is invalid or gives other fields.
 Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input);
+/// The same for all branches of a pipeline.
+Result<ExecutionPlan> compile(std::span<const CompileInput> branches);
 
 }  // namespace forebay

@@ -43,7 +43,8 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 }
 
 void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-                      const Ordering& ordering, uint64_t seed, int64_t world_size) {
+                      const Ordering& ordering, const std::string& assignment, uint64_t seed,
+                      int64_t world_size) {
   const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
   const OpSpec* const batch = find_step(description, OpEffect::kBatching);
   std::string order = shuffle == nullptr ? "none" : "given";
@@ -55,7 +56,7 @@ void set_run_settings(Job& job, const Description& description, const Source& so
                 {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
                 {"ranks", fmt::format("{}", world_size)},
                 {"shuffle", std::move(order)},
-                {"shard_by", ordering.assignment_name,
+                {"shard_by", assignment,
                  "shard_by='auto' follows the .cache() of each rank, in memory or on disk: give shard_by= and hosts= "
                  "where these "
                  "differ"},

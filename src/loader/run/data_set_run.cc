@@ -10,6 +10,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/peers/open_job.h"
 #include "loader/peers/open_peers.h"
 #include "loader/run/epoch_by_epoch.h"
 #include "loader/run/loader_stats.h"
@@ -71,69 +72,100 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   if (find_step(input.description(), OpEffect::kRepeating) != nullptr)
     return unsupported("a loader is not for .repeat() yet; leave that step out");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
+  run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
+  if (run->data_.branches.size() > 1 && peers_requested(options.job.peers))
+    return unsupported("peers= is not for many data sets as one yet: leave it out, and each rank caches for itself");
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
 
 bool DataSetRun::needs_pass() const {
-  return std::ranges::any_of(input_.description().steps(), [](const OpSpec& step) {
+  const auto passes = [](const OpSpec& step) {
     const OpDef* const def = catalog().find(step.name);
     return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
+  };
+  return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
+    return std::ranges::any_of(data.branch.description.steps(), passes);
   });
 }
 
 // The pass over all samples and the epochs share one cache. Two caches of one place would each hold
 // what the pass computed.
-Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
+Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& branch, size_t step,
+                                                           const Hash128& cached, uint64_t least_bytes) {
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
-  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache, open_step_cache({.description = input_.description(),
+  const Description& description = branch.branch.description;
+  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache, open_step_cache({.description = description,
                                                                       .step = step,
                                                                       .content_id = cached,
                                                                       .min_entry_bytes = least_bytes,
-                                                                      .source = *source_,
-                                                                      .selection = *chosen_.selection,
+                                                                      .source = *branch.source,
+                                                                      .selection = *branch.chosen.selection,
                                                                       .memory_limit = input_.sizes.memory,
                                                                       .local_ranks = input_.sizes.local_ranks}));
-  const Json asks = input_.description().steps()[step].args.value("peers", Json());
+  const Json asks = description.steps()[step].args.value("peers", Json());
   if (peers_ && asks != "none") cache = peers_->join(std::move(cache));
   caches_.emplace_back(cached, cache);
   return std::shared_ptr<EntryCache>(std::move(cache));
 }
 
+// The input of the compiler for a branch, without its selection.
+CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& branch) {
+  CompileInput input = whole;
+  input.description = &branch.branch.description;
+  input.end = branch.branch.description.steps().size();
+  input.source = branch.source;
+  input.seed = branch.seed;
+  if (data_.branches.size() > 1) {
+    const std::vector<PipelinePart>& parts = input_.description().steps().front().parts;
+    const auto part = std::ranges::find(parts, branch.branch.path.front(), &PipelinePart::name);
+    input.branch = {branch.branch.name(), static_cast<int32_t>(part - parts.begin()), branch.branch.numbers};
+  }
+  input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
+    return open_cache(branch, step, cached, least_bytes);
+  };
+  return input;
+}
+
 Status DataSetRun::choose(RunSetup& setup) {
-  setup.compile.open_cache = std::bind_front(&DataSetRun::open_cache, this);
-  FOREBAY_ASSIGN(chosen_, choose_samples(setup.compile, setup.sizes, setup.callbacks));
-  setup.compile.selection = chosen_.selection;
-  FOREBAY_RETURN_IF_ERROR(pack_samples(setup.compile, setup.sizes, setup.callbacks, &chosen_));
-  setup.compile.packing = chosen_.packing;
-  schedule_ = schedule_of(input_.description(), chosen_.size(), input_.rank_info.world_size);
+  const CompileInput whole = setup.branches.front();
+  setup.branches.clear();
+  for (BranchData& branch : data_.branches) {
+    CompileInput& input = setup.branches.emplace_back(compile_input(whole, branch));
+    FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
+    input.selection = branch.chosen.selection;
+    FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+    input.packing = branch.chosen.packing;
+  }
+  FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
+  schedule_ = schedule_of(input_.description(), data_.size(), input_.rank_info.world_size);
   return schedule_.check();
 }
 
 Status DataSetRun::order(RunSetup& setup) {
-  const Description& description = input_.description();
   const int64_t ranks = input_.rank_info.world_size;
-  FOREBAY_ASSIGN(ordering_,
-                 chosen_.order(find_step(description, OpEffect::kOrder), source_->as_chunks(), input_.options.seed));
-  warn_of_shared_lanes(ordering_, ranks);
-  FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule_, assignment_request(ranks), &ordering_));
-  setup.sizes.run.block = ordering_.block;
-  setup.sizes.run.lanes = lanes_of_rank(ordering_, ranks);
+  FOREBAY_ASSIGN(assignment_,
+                 choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
+  for (const BranchData& branch : data_.branches) {
+    warn_of_shared_lanes(branch.ordering, ranks);
+    setup.sizes.mixing.push_back({branch.ordering.block, lanes_of_rank(branch.ordering, ranks)});
+  }
   return {};
 }
 
 Status DataSetRun::open_steps(RunSetup& setup) {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
-  if (peers_ && !chosen_.packing) set_owners(*peers_, setup.plan->first(), ordering_, chosen_.selection, schedule_);
+  const BranchData& first = data_.branches.front();
+  if (peers_ && !first.chosen.packing)
+    set_owners(*peers_, setup.plan->first(), first.ordering, first.chosen.selection, schedule_);
   if (peers_)
-    set_run_settings(*peers_->job(), description, *source_, chosen_, ordering_, options.seed,
-                     input_.rank_info.world_size);
+    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, assignment_.name,
+                     options.seed, input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
-  indexed_ = std::make_shared<IndexedItinerary>(
-      ordering_.order, BranchSamples{chosen_.selection, options.seed, chosen_.packing},
-      Schedule(schedule_, ordering_.assignment), input_.rank_info.rank, options.epochs);
+  indexed_ = std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), Schedule(schedule_, assignment_.ranks),
+                                                input_.rank_info.rank, options.epochs);
   steps_ = indexed_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
   return {};
@@ -146,12 +178,12 @@ AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
-  return plan_epoch(input_.description(), source_->as_chunks(), chosen_,
+  return plan_epoch(input_.description(), data_,
                     {input_.options.seed, epoch, rank, world_size, max_steps, assignment_request(world_size)});
 }
 
 std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
-  return std::make_shared<IndexedSamples>(labels, source_, chosen_.selection, indexed_);
+  return std::make_shared<IndexedSamples>(labels, source_, data_.branches.front().chosen.selection, indexed_);
 }
 
 Status DataSetRun::before_batch(const Cursor& at) {

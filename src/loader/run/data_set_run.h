@@ -10,7 +10,7 @@
 #include "loader/peers/peer_group.h"
 #include "loader/run/run.h"
 #include "loader/samples/choose_assignment.h"
-#include "loader/samples/chosen_samples.h"
+#include "loader/samples/data_plan.h"
 
 namespace forebay {
 
@@ -29,9 +29,9 @@ class DataSetRun final : public Run {
   Status open_steps(RunSetup& setup) override;
   std::shared_ptr<StepSource> steps() const override { return steps_; }
 
-  int64_t size() const override { return chosen_.size(); }
-  std::string selection_version() const override { return chosen_.version; }
-  std::string shard_assignment() const override { return ordering_.assignment_name; }
+  int64_t size() const override { return data_.size(); }
+  std::string selection_version() const override { return data_.version(); }
+  std::string shard_assignment() const override { return assignment_.name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
@@ -47,7 +47,9 @@ class DataSetRun final : public Run {
 
  private:
   DataSetRun(const RunInput& input, std::shared_ptr<const Source> source) : input_(input), source_(std::move(source)) {}
-  Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
+  Result<std::shared_ptr<EntryCache>> open_cache(const BranchData& branch, size_t step, const Hash128& cached,
+                                                 uint64_t least_bytes);
+  CompileInput compile_input(const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
 
   const RunInput& input_;
@@ -55,9 +57,9 @@ class DataSetRun final : public Run {
   std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks without peers=
   // By the identity of their content.
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
-  ChosenSamples chosen_;
+  DataPlan data_;
   ScheduleOptions schedule_;
-  Ordering ordering_;
+  Assignment assignment_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<StepSource> steps_;
 };

@@ -99,7 +99,7 @@ Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::s
 }
 
 Status ReplayRun::choose(RunSetup& setup) {
-  if (results_) setup.compile.replayed = {results_, std::make_shared<ReplayKeys>(results_)};
+  if (results_) setup.branches.front().replayed = {results_, std::make_shared<ReplayKeys>(results_)};
   return run_->choose(setup);
 }
 
@@ -107,7 +107,7 @@ Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
   setup.sizes.run.replayed_rows = replayed_;
   setup.sizes.run.rows += replayed_;
-  if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
+  if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.branches.front().selection->size());
   return {};
 }
 
@@ -118,7 +118,7 @@ Status ReplayRun::open_steps(RunSetup& setup) {
                                             0, /*beside=*/results_->most_bytes()});
   SampleLabels labels;
   if (!read_field_.empty()) {
-    FOREBAY_ASSIGN(classes_, read_classes(setup.compile, read_field_, input_.sizes, setup.callbacks));
+    FOREBAY_ASSIGN(classes_, read_classes(setup.branches.front(), read_field_, input_.sizes, setup.callbacks));
     setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
     labels = SampleLabels::of_classes(classes_);
   } else {

@@ -34,7 +34,8 @@ struct RunInput {
 
 /// Decisions that are made before the first batch. Each of Run's preparing calls adds to it.
 struct RunSetup {
-  CompileInput compile;                            ///< Run::choose() sets `selection` and `packing`
+  /// One for each branch, at first one for the whole pipeline. Run::choose() completes them.
+  std::vector<CompileInput> branches;
   PassCallbacks callbacks;                         ///< for passes over all samples
   std::optional<ExecutionPlan> plan = {};          ///< set after choose()
   SizingInput sizes = {};                          ///< Run::order() adds the needs of the run

@@ -138,7 +138,7 @@ Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
 }
 
 Status StreamRun::choose(RunSetup& setup) {
-  setup.compile.selection = records_of_stream();
+  setup.branches.front().selection = records_of_stream();
   return {};
 }
 

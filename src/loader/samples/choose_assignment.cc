@@ -1,6 +1,8 @@
 #include "loader/samples/choose_assignment.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,6 +67,27 @@ Status choose_assignment(const Description& description, const ScheduleOptions& 
       assignment_by_locality(ordering->order, std::make_shared<const Placement>(ordering->order, options));
   ordering->assignment_name = fmt::format("locality, hosts {}", hosts.count());
   return {};
+}
+
+Result<Assignment> choose_assignment(const Description& description, const DataPlan& data,
+                                     const ScheduleOptions& schedule, const AssignmentRequest& request) {
+  const Ordering& first = data.branches.front().ordering;
+  const bool repeats = data.size() != first.order->size();
+  if (data.branches.size() == 1 && (!repeats || first.lanes == 1)) {
+    Ordering ordering = first;
+    // Nothing is known of the owner of a sample that comes several times.
+    const AssignmentRequest asked = repeats ? AssignmentRequest{.shard_by = ShardBy::kCount} : request;
+    FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule, asked, &ordering));
+    return Assignment{ordering.assignment, ordering.assignment_name, ordering.lanes};
+  }
+  FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
+  if (request.shard_by == ShardBy::kLocality)
+    return unsupported(
+        "shard_by='locality' is not for many data sets as one yet: leave it out, and each host caches what comes to it");
+  std::vector<int64_t> lanes;
+  for (const BranchData& branch : data.branches) lanes.push_back(branch.ordering.lanes);
+  if (std::ranges::all_of(lanes, [](int64_t each) { return each == 1; })) return Assignment{assignment_by_count()};
+  return Assignment{assignment_by_leaf(data.plan, std::move(lanes)), "lanes of parts"};
 }
 
 }  // namespace forebay

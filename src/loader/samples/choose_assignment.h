@@ -5,6 +5,7 @@
 
 #include "forebay/loader.h"
 #include "loader/compile/ordering.h"
+#include "loader/samples/data_plan.h"
 #include "pipeline/description.h"
 #include "plan/schedule.h"
 
@@ -34,5 +35,18 @@ Status check_assignment(const AssignmentRequest& request, int64_t world_size);
 /// InvalidArgument if kLocality is requested and the number of hosts is unknown.
 Status choose_assignment(const Description& description, const ScheduleOptions& schedule,
                          const AssignmentRequest& request, Ordering* ordering);
+
+/// How the ranks of a job share the rows of a step.
+struct Assignment {
+  std::shared_ptr<const ShardAssignment> ranks;
+  std::string name = "count";  ///< in messages about ranks
+  int64_t lanes = 1;           ///< of the whole epoch; 1 for a pipeline with several branches
+};
+
+/// The same for all branches of a pipeline. Lanes of one branch among several, or of an order that
+/// is repeated, are shared by assignment_by_leaf(). Unsupported if kLocality is requested for
+/// several branches.
+Result<Assignment> choose_assignment(const Description& description, const DataPlan& data,
+                                     const ScheduleOptions& schedule, const AssignmentRequest& request);
 
 }  // namespace forebay

@@ -4,16 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "loader/compile/ordering.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
 
-Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* chunks, const ChosenSamples& chosen,
-                             const PlanRequest& request) {
-  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description, OpEffect::kOrder), chunks, request.seed));
-  const ScheduleOptions options = schedule_of(description, chosen.size(), request.world_size);
+Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& data, const PlanRequest& request) {
+  const ScheduleOptions options = schedule_of(description, data.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
   if (request.epoch < 0)
     return invalid_argument(fmt::format("epoch {} cannot be planned: epochs are counted from 0", request.epoch));
@@ -21,8 +18,9 @@ Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* 
     return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
                                         request.world_size, request.world_size - 1));
   }
-  FOREBAY_RETURN_IF_ERROR(choose_assignment(description, options, request.shard_by, &ordering));
-  const Schedule schedule(options, ordering.assignment);
+  FOREBAY_ASSIGN(const Assignment assignment, choose_assignment(description, data, options, request.shard_by));
+  const IndexedItinerary itinerary(data.plan, data.samples(), Schedule(options, assignment.ranks), request.rank, {});
+  const Schedule& schedule = itinerary.schedule();
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;
   std::vector<Row> rows;
@@ -30,13 +28,15 @@ Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* 
     PlannedStep& planned = plan.first.emplace_back();
     planned.position = position;
     schedule.rows({request.epoch, position}, request.rank, &rows);
+    itinerary.locate(request.epoch, rows);
     for (const Row& row : rows) {
-      planned.ids.push_back(chosen.id_at(ordering.order->id_at(request.epoch, row.position)));
+      planned.ids.push_back(row.id);
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
-      const int64_t lane = row.position % ordering.lanes;
+      const int64_t lane = row.position % assignment.lanes;
       // Padding has no owner.
-      if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
+      if (!row.padding && assignment.lanes > 1 &&
+          owner_of_lane(lane, assignment.lanes, options.world_size) != request.rank)
         planned.moved.push_back(row.position);
     }
     // All ranks advance alike. Steps may differ in size, since the last ones may be cut.

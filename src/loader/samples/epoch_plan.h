@@ -2,10 +2,9 @@
 
 #include <cstdint>
 
-#include "base/chunk_source.h"
 #include "forebay/loader.h"
 #include "loader/samples/choose_assignment.h"
-#include "loader/samples/chosen_samples.h"
+#include "loader/samples/data_plan.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -18,11 +17,10 @@ struct PlanRequest {
   AssignmentRequest shard_by = {};
 };
 
-/// Computes the samples that one rank gets in an epoch, without reading any. `chunks` are those of
-/// the source, or null if its samples are read one by one. The ids of packed samples are the
-/// numbers of their blocks. InvalidArgument for an impossible epoch, rank or world size. Time and
-/// memory depend on the rows of the requested steps, and not on the length of the epoch.
-Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* chunks, const ChosenSamples& chosen,
-                             const PlanRequest& request);
+/// Computes the samples that one rank gets in an epoch, without reading any. The ids of packed
+/// samples are the numbers of their blocks. InvalidArgument for an impossible epoch, rank or world
+/// size. Time and memory depend on the rows of the requested steps, and not on the length of the
+/// epoch.
+Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& data, const PlanRequest& request);
 
 }  // namespace forebay
