@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ struct Batch {
   std::vector<int64_t> positions;  ///< position of each row in the epoch's global order
   /// The part of a mix that each row comes from, by number. Empty if there are no parts.
   std::vector<int32_t> parts = {};
+  std::shared_ptr<const std::vector<std::string>> part_names = {};  ///< by number; null if there are no parts
   int64_t padding = 0;             ///< how many rows at the end are repeats
   int64_t epoch = 0;
   int64_t step = 0;

@@ -10,6 +10,7 @@
 
 #include "forebay/stats/cache.h"
 #include "forebay/stats/histogram.h"
+#include "forebay/stats/part.h"
 #include "forebay/stats/rehearsal.h"
 #include "forebay/stats/step.h"
 #include "forebay/stats/store.h"
@@ -23,6 +24,7 @@ namespace forebay {
 /// dict, JSON, text, Prometheus and docs/reference/stats.md are made by visiting.
 struct Ledger {
   std::vector<StepStats> steps;
+  std::vector<PartStats> parts;    ///< empty for pipelines over one data set
   std::vector<StoreStats> stores;  ///< the data set's store first, then the disks of caches
   std::vector<CacheStats> caches;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;

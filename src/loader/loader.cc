@@ -239,6 +239,10 @@ Ledger Loader::stats() const {
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
   add_run(*runner, stats);
+  std::vector<int64_t> passes;
+  for (size_t branch = 0; branch < impl_->plan->size(); ++branch)
+    passes.push_back(impl_->run->steps()->next_place(branch, runner->cursor()).epoch);
+  add_parts(*impl_->plan, *runner, passes, stats);
   add_wait_for_interpreter(impl_->interpreter_ns, stats);
   Lock lock(impl_->mutex);
   stats.errors = impl_->errors->total();

@@ -167,6 +167,7 @@ Batch BatchJob::finish_assembly() {
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
+  batch.part_names = plan_.part_names();
   batch.ids.reserve(rows_.size());
   batch.positions.reserve(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {

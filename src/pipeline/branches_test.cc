@@ -8,10 +8,10 @@
 namespace forebay {
 namespace {
 
-OpSpec op(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
+OpSpec spec_of(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
 
-Description tree(std::vector<PipelinePart> parts, Json args = Json::object()) {
-  OpSpec source = op("mix", std::move(args));
+Description mix_of(std::vector<PipelinePart> parts, Json args = Json::object()) {
+  OpSpec source = spec_of("mix", std::move(args));
   source.parts = std::move(parts);
   return Description(std::move(source));
 }
@@ -36,7 +36,7 @@ using Names = std::vector<std::string>;
 using Numbers = std::vector<size_t>;
 
 TEST(Branches, a_pipeline_without_parts_is_one) {
-  const Description description = Description(op("text")).append(op("repeat")).append(op("batch"));
+  const Description description = Description(spec_of("text")).append(spec_of("repeat")).append(spec_of("batch"));
   const std::vector<Branch> branches = branches_of(description, repeats());
   ASSERT_EQ(branches.size(), 1u);
   EXPECT_EQ(&branches[0].description.steps(), &description.steps());
@@ -51,12 +51,12 @@ TEST(Branches, an_empty_description_is_one_without_steps) {
 }
 
 TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
-  const Description en = Description(op("text")).append(op("shuffle")), de = Description(op("jsonl"));
-  const Description code = Description(op("parquet")).append(op("repeat"));
-  const Description all = tree({{"web", tree({{"en", en}, {"de", de}}).append(op("tokenize"))}, {"code", code}})
-                              .append(op("cast"))
-                              .append(op("repeat"))
-                              .append(op("batch"));
+  const Description en = Description(spec_of("text")).append(spec_of("shuffle")), de = Description(spec_of("jsonl"));
+  const Description code = Description(spec_of("parquet")).append(spec_of("repeat"));
+  const Description all = mix_of({{"web", mix_of({{"en", en}, {"de", de}}).append(spec_of("tokenize"))}, {"code", code}})
+                              .append(spec_of("cast"))
+                              .append(spec_of("repeat"))
+                              .append(spec_of("batch"));
   const std::vector<Branch> branches = branches_of(all, repeats());
   ASSERT_EQ(branches.size(), 3u);
   EXPECT_EQ(branches[0].name(), "web/en");
@@ -75,8 +75,8 @@ TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
 
 TEST(Branches, name_their_steps_by_the_pipelines_that_these_are_in) {
   const Description all =
-      tree({{"web", tree({{"en", Description(op("text")).append(op("shuffle"))}}).append(op("cast"))}})
-          .append(op("batch"));
+      mix_of({{"web", mix_of({{"en", Description(spec_of("text")).append(spec_of("shuffle"))}}).append(spec_of("cast"))}})
+          .append(spec_of("batch"));
   const Branch branch = branches_of(all, repeats()).front();
   Names places;
   for (size_t i = 0; i < branch.numbers.size(); ++i) places.push_back(place_of(branch.description.steps(), i));
@@ -85,9 +85,9 @@ TEST(Branches, name_their_steps_by_the_pipelines_that_these_are_in) {
 
 TEST(Branches, get_the_number_of_their_part_as_a_field) {
   const Description inner =
-      tree({{"a", Description(op("text"))}, {"b", Description(op("text"))}}, {{"field", "inner"}});
+      mix_of({{"a", Description(spec_of("text"))}, {"b", Description(spec_of("text"))}}, {{"field", "inner"}});
   const Description all =
-      tree({{"x", inner}, {"y", Description(op("text"))}}, {{"field", "outer"}}).append(op("batch"));
+      mix_of({{"x", inner}, {"y", Description(spec_of("text"))}}, {{"field", "outer"}}).append(spec_of("batch"));
   const std::vector<Branch> branches = branches_of(all, repeats());
   ASSERT_EQ(branches.size(), 3u);
   EXPECT_EQ(names_of(branches[1].description), (Names{"text", "part_number", "part_number", "batch"}));
@@ -99,16 +99,16 @@ TEST(Branches, get_the_number_of_their_part_as_a_field) {
 
 TEST(Branches, keep_what_their_steps_hold) {
   const auto function = std::make_shared<int>(3);
-  const Description part = Description(op("text")).append({"map", Json::object(), function, "<f>"});
-  const Branch branch = branches_of(tree({{"a", part}}), repeats()).front();
+  const Description part = Description(spec_of("text")).append({"map", Json::object(), function, "<f>"});
+  const Branch branch = branches_of(mix_of({{"a", part}}), repeats()).front();
   EXPECT_EQ(branch.description.steps()[1].attachment, function);
   EXPECT_EQ(branch.description.steps()[1].attachment_name, "<f>");
 }
 
 TEST(Branches, of_a_thousand_parts_are_numbered_alike) {
   std::vector<PipelinePart> parts;
-  for (int i = 0; i < 1000; ++i) parts.push_back({std::to_string(i), Description(op("text")).append(op("shuffle"))});
-  const std::vector<Branch> branches = branches_of(tree(std::move(parts)).append(op("batch")), repeats());
+  for (int i = 0; i < 1000; ++i) parts.push_back({std::to_string(i), Description(spec_of("text")).append(spec_of("shuffle"))});
+  const std::vector<Branch> branches = branches_of(mix_of(std::move(parts)).append(spec_of("batch")), repeats());
   ASSERT_EQ(branches.size(), 1000u);
   EXPECT_EQ(branches[999].numbers, (Numbers{1998, 1999, 2001}));
 }

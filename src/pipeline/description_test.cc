@@ -100,21 +100,21 @@ TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
 
 // ---- trees
 
-OpSpec op(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
+OpSpec step_of(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
 
-Description tree(std::vector<PipelinePart> parts, Json args = Json::object()) {
-  OpSpec source = op("mix", std::move(args));
+Description tree_of(std::vector<PipelinePart> parts, Json args = Json::object()) {
+  OpSpec source = step_of("mix", std::move(args));
   source.parts = std::move(parts);
   return Description(std::move(source));
 }
 
-Description web() { return Description(op("parquet", {{"pattern", "web/*"}})).append(op("shuffle")); }
-Description code() { return Description(op("text", {{"pattern", "code"}})); }
+Description web() { return Description(step_of("parquet", {{"pattern", "web/*"}})).append(step_of("shuffle")); }
+Description code() { return Description(step_of("text", {{"pattern", "code"}})); }
 
 Description nested() {
-  return tree({{"web", tree({{"en", web()}, {"de", web().append(op("take", {{"n", 5}}))}})}, {"code", code()}},
+  return tree_of({{"web", tree_of({{"en", web()}, {"de", web().append(step_of("take", {{"n", 5}}))}})}, {"code", code()}},
               {{"weights", {{"web", 3}, {"code", 1}}}})
-      .append(op("batch", {{"n", 4}}));
+      .append(step_of("batch", {{"n", 4}}));
 }
 
 TEST(DescriptionTree, reads_like_what_was_typed) {
@@ -152,7 +152,7 @@ TEST(DescriptionTree, json_goes_both_ways) {
 
 TEST(DescriptionTree, user_code_in_a_part_cannot_be_saved_and_the_part_is_named) {
   const Description mapped = code().append({"map", Json::object(), nullptr, "<function augment>"});
-  const Status status = tree({{"a", tree({{"b", mapped}})}}).to_json().status();
+  const Status status = tree_of({{"a", tree_of({{"b", mapped}})}}).to_json().status();
   EXPECT_NE(status.message().find("step 1 of the part 'a/b': map"), std::string::npos) << status.message();
 }
 
@@ -197,20 +197,20 @@ TEST(DescriptionTree, what_grows_without_bound_is_refused) {
 
 TEST(DescriptionTree, fingerprint_is_of_parts_and_of_how_they_are_mixed) {
   const auto print = [](const Description& description) { return description.fingerprint(roles()); };
-  const Hash128 mixed = print(tree({{"web", web()}, {"code", code()}}, {{"weights", {{"web", 3.0}, {"code", 1.0}}}}));
+  const Hash128 mixed = print(tree_of({{"web", web()}, {"code", code()}}, {{"weights", {{"web", 3.0}, {"code", 1.0}}}}));
   const auto again = [&](std::vector<PipelinePart> parts, Json weights) {
-    return print(tree(std::move(parts), {{"weights", std::move(weights)}}));
+    return print(tree_of(std::move(parts), {{"weights", std::move(weights)}}));
   };
   const Json weights = {{"web", 3.0}, {"code", 1.0}};
-  const Description moved = Description(op("parquet", {{"pattern", "elsewhere/*"}})).append(op("shuffle"));
+  const Description moved = Description(step_of("parquet", {{"pattern", "elsewhere/*"}})).append(step_of("shuffle"));
   EXPECT_EQ(again({{"web", moved}, {"code", code()}}, weights), mixed) << "moved";
-  EXPECT_EQ(again({{"web", web().append(op("cache"))}, {"code", code()}}, weights), mixed) << "a cache";
+  EXPECT_EQ(again({{"web", web().append(step_of("cache"))}, {"code", code()}}, weights), mixed) << "a cache";
   EXPECT_FALSE(again({{"code", code()}, {"web", web()}}, weights) == mixed) << "another order of parts";
   EXPECT_FALSE(again({{"web", web()}, {"code", code()}}, {{"web", 2.0}, {"code", 1.0}}) == mixed);
   EXPECT_FALSE(again({{"net", web()}, {"code", code()}}, weights) == mixed) << "another name";
   EXPECT_FALSE(again({{"web", web()}}, weights) == mixed) << "a part fewer";
-  EXPECT_FALSE(again({{"web", web().append(op("take", {{"n", 5}}))}, {"code", code()}}, weights) == mixed);
-  EXPECT_FALSE(print(tree({{"a", web()}, {"b", code()}})) == print(tree({{"a", tree({{"b", code()}})}}))) << "nesting";
+  EXPECT_FALSE(again({{"web", web().append(step_of("take", {{"n", 5}}))}, {"code", code()}}, weights) == mixed);
+  EXPECT_FALSE(print(tree_of({{"a", web()}, {"b", code()}})) == print(tree_of({{"a", tree_of({{"b", code()}})}}))) << "nesting";
 }
 
 TEST(Description, field_lists) {

@@ -14,6 +14,18 @@ std::vector<OutputField> common_outputs(const std::vector<std::shared_ptr<const 
   return outputs;
 }
 
+std::shared_ptr<const std::vector<std::string>> names_of_parts(
+    const std::vector<std::shared_ptr<const BranchPlan>>& branches) {
+  if (branches.size() == 1) return nullptr;
+  std::vector<std::string> names;
+  for (const auto& branch : branches) {
+    const auto part = static_cast<size_t>(branch->part);
+    names.resize(std::max(names.size(), part + 1));
+    names[part] = branch->name.substr(0, branch->name.find('/'));
+  }
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
 }  // namespace
 
 ExecutionPlan::ExecutionPlan(std::shared_ptr<const BranchPlan> only)
@@ -21,7 +33,8 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const BranchPlan> only)
 
 ExecutionPlan::ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches) {
   std::vector<OutputField> outputs = common_outputs(branches);
-  shared_ = std::make_shared<const Shared>(Shared{std::move(branches), std::move(outputs)});
+  auto part_names = names_of_parts(branches);
+  shared_ = std::make_shared<const Shared>(Shared{std::move(branches), std::move(outputs), std::move(part_names)});
 }
 
 bool ExecutionPlan::open_ended() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ class ExecutionPlan {
   uint64_t batch_bytes(int64_t rows) const { return first().batch_bytes(rows); }
   /// Whether user code may add fields that no step names.
   bool open_ended() const;
+  /// Names of the parts of a mix, by BranchPlan::part. Null if the plan has one branch.
+  const std::shared_ptr<const std::vector<std::string>>& part_names() const { return shared_->part_names; }
   /// Turns a trace of the run on and off.
   TraceSwitch& trace() const { return *first().trace; }
 
@@ -40,6 +43,7 @@ class ExecutionPlan {
   struct Shared {
     std::vector<std::shared_ptr<const BranchPlan>> branches;
     std::vector<OutputField> outputs;
+    std::shared_ptr<const std::vector<std::string>> part_names;
   };
   std::shared_ptr<const Shared> shared_;
 };

@@ -139,6 +139,18 @@ nb::object PyBatch::ids() {
   return ids_;
 }
 
+nb::object PyBatch::parts() {
+  if (!batch_.part_names) return nb::none();
+  return int64_array(std::vector<int64_t>(batch_.parts.begin(), batch_.parts.end()));
+}
+
+nb::list PyBatch::part_names() const {
+  nb::list names;
+  if (!batch_.part_names) return names;
+  for (const std::string& name : *batch_.part_names) names.append(to_text(name));
+  return names;
+}
+
 nb::object PyBatch::positions() {
   if (!positions_.is_valid()) positions_ = int64_array(batch_.positions);
   return positions_;
@@ -194,6 +206,10 @@ void bind_batch(nb::module_& module) {
            "the bytes string_offsets[s] to string_offsets[s + 1].")
       .def_prop_ro("ids", &PyBatch::ids, nb::lock_self(), nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
+      .def_prop_ro("parts", &PyBatch::parts, nb::sig("def parts(self) -> numpy.typing.NDArray[numpy.int64] | None"),
+                   "int64 (rows,): the part of a mix that each row comes from, by number. None if there are no parts.")
+      .def_prop_ro("part_names", &PyBatch::part_names, nb::sig("def part_names(self) -> list[str]"),
+                   "Names of these parts, by number.")
       .def_prop_ro("positions", &PyBatch::positions, nb::lock_self(),
                    nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): where the samples stand in the epoch's global order.")

@@ -31,6 +31,8 @@ class PyBatch {
   nb::tuple buffers(const std::string& name) const;
   /// Ids in the data set: int64, one per row. Cached.
   nb::object ids();
+  nb::object parts();
+  nb::list part_names() const;
   /// Places in the order of the epoch: int64, one per row. Cached.
   nb::object positions();
   nb::list names() const;

@@ -87,6 +87,15 @@ void emit_step(FigureEmitter& to, const StepStats& step) {
              "waiting for storage or user code, summed over requests and calls", "seconds");
 }
 
+void emit_part(FigureEmitter& to, const PartStats& part) {
+  to.label("name", part.name, "the part; `web/en` for a part of a part");
+  to.counter("samples", part.samples, "samples delivered, without repeats");
+  to.gauge("passes", part.passes, "passes over its samples that are complete, since the beginning of training");
+  to.counter("bytes", part.bytes, "bytes of its rows in batches", "bytes");
+  to.counter("waiting_seconds", part.waiting_seconds,
+             "waiting for storage or user code, summed over requests and calls", "seconds");
+}
+
 void emit_requests(FigureEmitter& to, const StoreStats& store) {
   to.counter("requests", store.requests, "requests to the store: reads, listings and heads");
   to.counter("warm_reads", store.immediate, "reads that were answered at once, from memory or the page cache");
@@ -257,6 +266,8 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   FigureEmitter to(visitor);
   to.gauge("version", kLedgerVersion, "version of these names, kinds and units; new ones do not raise it");
   to.list({"steps", "step", "operators, in the order of the work"}, ledger.steps, emit_step);
+  if (!ledger.parts.empty())
+    to.list({"parts", "part", "only for many data sets as one: each of them"}, ledger.parts, emit_part);
   to.list(
       {"stores", "store",
        "first that of the data set, then the disks of caches; each since it was opened, for all loaders that share it"},

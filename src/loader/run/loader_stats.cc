@@ -161,6 +161,23 @@ void add_caches(const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger&
   }
 }
 
+void add_parts(const ExecutionPlan& plan, const Runner& runner, std::span<const int64_t> passes, Ledger& stats) {
+  if (plan.size() == 1) return;
+  const std::vector<int64_t> samples = runner.stats().branch_samples;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const BranchPlan& branch = plan.branch(i);
+    int64_t waiting_ns = branch.fetch_counters->waiting_ns;
+    for (const Stage& stage : branch.stages) {
+      if (const auto* foreign = std::get_if<ForeignStage>(&stage)) waiting_ns += foreign->counters->waiting_ns;
+    }
+    stats.parts.push_back({.name = branch.name,
+                           .samples = samples[i],
+                           .passes = passes[i],
+                           .bytes = branch.write_counters->bytes_out,
+                           .waiting_seconds = static_cast<double>(waiting_ns) * 1e-9});
+  }
+}
+
 void add_wait_for_interpreter(int64_t ns, Ledger& stats) {
   stats.waits.interpreter = static_cast<double>(ns) * 1e-9;
   stats.consumer_wait_seconds += stats.waits.interpreter;

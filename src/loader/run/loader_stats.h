@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cache/cache.h"
@@ -21,6 +22,8 @@ void add_plan(const ExecutionPlan& plan, Ledger& stats);
 void add_caches(const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger& stats);
 /// Adds memory, threads, requests and batches of a run.
 void add_run(const Runner& runner, Ledger& stats);
+/// Adds the parts of a pipeline with several. `passes`: the pass that each branch is in.
+void add_parts(const ExecutionPlan& plan, const Runner& runner, std::span<const int64_t> passes, Ledger& stats);
 /// Adds the time that the consumer waited for its language's interpreter. Call it after add_run().
 void add_wait_for_interpreter(int64_t ns, Ledger& stats);
 

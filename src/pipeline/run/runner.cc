@@ -204,6 +204,7 @@ Runner::Stats Runner::stats() const {
   stats.memory = core_.memory.snapshot();
   stats.batches = window_->stats().batches;
   stats.samples = window_->stats().samples;
+  stats.branch_samples = window_->stats().branch_samples;
   stats.reclaimed = core_.reclaimed;
   stats.waits_ns = window_->waits().parts();
   const ThreadTime::Look threads = at_close_ ? *at_close_ : core_.thread_time.look();

@@ -58,6 +58,7 @@ class Runner {
 
   struct Stats {
     ByteBudget::Snapshot memory;
+    std::vector<int64_t> branch_samples;  ///< delivered samples by branch
     int64_t batches = 0, samples = 0, reclaimed = 0;
     Waits::Parts waits_ns{};             ///< waits of the consumer, by Awaited
     ThreadTime::Parts threads_ns{};      ///< wall time of the compute threads, by Work

@@ -47,7 +47,9 @@ Window::Window(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> s
       has_chunks_(std::ranges::any_of(chunks_, [](const auto& chunks) { return chunks != nullptr; })),
       uses_(core_, chunks_, rows_per_task_), revocation_(core_, uses_),
       reclaimer_(core_, chunks_, revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
-      user_field_forms_(core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(core_.plan.trace()) {}
+      user_field_forms_(core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(core_.plan.trace()) {
+  stats_.branch_samples.resize(core_.plan.size());
+}
 
 ChunksByBranch Window::make_chunks(Engine& engine) {
   ChunksByBranch all(core_.plan.size());
@@ -127,6 +129,11 @@ Result<Delivery> Window::take_result(WindowBatch& batch) {
   FOREBAY_RETURN_IF_ERROR(user_field_forms_.unify(*batch.made));
   ++stats_.batches;
   stats_.samples += batch.made->size() - batch.made->padding;
+  for (int64_t row = 0; core_.plan.size() > 1 && row < batch.size(); ++row) {
+    const Row& planned = batch.job.planned(row);
+    if (!planned.padding && !batch.job.rows()[static_cast<size_t>(row)].skipped)
+      ++stats_.branch_samples[planned.branch];
+  }
   Delivery delivery;
   delivery.batch = std::move(batch.made);
   delivery.errors = std::move(errors);
