@@ -1,5 +1,7 @@
 #include "pipeline/itinerary.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace forebay {
@@ -35,36 +37,48 @@ std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const
   return plan;
 }
 
+namespace {
+
+// The end of the run that begins at `begin`: of the elements for which `continues` holds.
+template <class Continues>
+size_t end_of_run(size_t begin, size_t size, Continues continues) {
+  size_t end = begin + 1;
+  while (end < size && continues(end)) ++end;
+  return end;
+}
+
+}  // namespace
+
+void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
+  constexpr size_t kRows = 256;  // draws that stay in the first cache
+  for (size_t begin = 0; begin < rows.size(); begin += kRows)
+    locate_some(epoch, rows.subspan(begin, std::min(kRows, rows.size() - begin)));
+}
+
 // Looks runs of consecutive positions up together, and the ids of runs of one branch, which is much
 // faster than one by one.
-void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
+void IndexedItinerary::locate_some(int64_t epoch, std::span<Row> rows) const {
   const size_t n = rows.size();
-  std::vector<Draw> draws(n);
-  const auto end_of_run = [&](size_t begin, auto&& continues) {
-    size_t end = begin + 1;
-    while (end < n && continues(end)) ++end;
-    return end;
-  };
+  std::array<Draw, 256> draws;
   for (size_t begin = 0, end = 0; begin < n; begin = end) {
-    end = end_of_run(begin, [&](size_t i) { return rows[i].position == rows[i - 1].position + 1; });
+    end = end_of_run(begin, n, [&](size_t i) { return rows[i].position == rows[i - 1].position + 1; });
     plan_->draws(epoch, rows[begin].position, std::span(draws).subspan(begin, end - begin));
   }
-  std::vector<int64_t> ids(n);
-  for (size_t i = 0; i < n; ++i) {
-    const Draw& draw = draws[i];
-    rows[i].branch = static_cast<uint16_t>(draw.leaf);
-    rows[i].occurrence += draw.occurrence;
-    rows[i].pass = draw.pass;
-    rows[i].place = draw.place;
-    ids[i] = draw.index;
-  }
+  std::array<int64_t, 256> ids;
+  for (size_t i = 0; i < n; ++i) ids[i] = draws[i].index;
   for (size_t begin = 0, end = 0; begin < n; begin = end) {
-    end = end_of_run(begin, [&](size_t i) { return rows[i].branch == rows[begin].branch; });
-    const BranchSamples& branch = branches_[rows[begin].branch];
+    end = end_of_run(begin, n, [&](size_t i) { return draws[i].leaf == draws[begin].leaf; });
+    const BranchSamples& branch = branches_[static_cast<size_t>(draws[begin].leaf)];
     // The number of a block is no id.
     if (!branch.packing) branch.selection->ids_at(std::span(ids).subspan(begin, end - begin));
   }
-  for (size_t i = 0; i < n; ++i) rows[i].id = ids[i];
+  for (size_t i = 0; i < n; ++i) {
+    rows[i].branch = static_cast<uint16_t>(draws[i].leaf);
+    rows[i].occurrence += draws[i].occurrence;
+    rows[i].id = ids[i];
+    rows[i].pass = draws[i].pass;
+    rows[i].place = draws[i].place;
+  }
 }
 
 // Replaces the blocks of a plan by their sequences.

@@ -152,6 +152,7 @@ class IndexedItinerary final : public StepSource {
   bool has_pass(size_t branch, int64_t pass) const override;
 
  private:
+  void locate_some(int64_t epoch, std::span<Row> rows) const;
   void unpack(StepPlan& plan) const;
 
   const std::shared_ptr<const PlanNode> plan_;

@@ -59,8 +59,8 @@ class PlanBuilder {
 
   static Result<std::unique_ptr<PlanNode>> mix(const OpSpec& source, std::vector<std::unique_ptr<PlanNode>> children,
                                                MixOptions options) {
-    options.ramp_linear = source.args.value("ramp", "step") == "linear";
-    options.end = source.args.value("end", "first") == "all" ? MixEnd::kAll : MixEnd::kFirst;
+    options.ramp_linear = source.args.value("ramp", Json()) == "linear";
+    options.end = source.args.value("end", Json()) == "all" ? MixEnd::kAll : MixEnd::kFirst;
     const Json samples = source.args.value("samples", Json());
     if (samples.is_number_integer()) options.samples = samples.get<int64_t>();
     for (const MixOptions::Stage& stage : options.stages) {
