@@ -68,8 +68,7 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   const LoaderOptions& options = input.options;
   if (options.stream.steps_per_epoch || !options.stream.journal.empty())
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
-  if (find_step(input.description(), OpEffect::kRepeating) != nullptr)
-    return unsupported("a loader is not for .repeat() yet; leave that step out");
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(input.description(), "a loader"));
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
