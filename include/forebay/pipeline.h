@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -182,6 +183,31 @@ struct Hdf5Options {
   std::optional<int64_t> stride = {};
 };
 
+/// A stage of a schedule: from that position on, the parts have these weights. Positions count over
+/// all epochs.
+struct MixStage {
+  int64_t from = 0;
+  std::map<std::string, double> weights;
+};
+
+/// For mix().
+struct MixSourceOptions {
+  /// Part → its share. Empty: an epoch has each sample of each part once.
+  std::map<std::string, double> weights = {};
+  /// Shares by size: proportional to size^(1/temperature).
+  std::optional<double> temperature = {};
+  std::vector<MixStage> schedule = {};  ///< the first stage begins at 0; in place of `weights`
+  /// "step": weights hold from the beginning of a stage. "linear": they move from those of a stage
+  /// to those of the next one.
+  std::string ramp = "step";
+  std::optional<int64_t> samples = {};  ///< length of an epoch; `end` decides if not set
+  /// An epoch ends before the "first" part would begin anew, or after "all" parts have been passed
+  /// once.
+  std::string end = "first";
+  std::string field = {};         ///< name of an int64 field for the number of the part
+  std::string missing = "error";  ///< fields that only some parts have are an error
+};
+
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().
 inline NormalizeOptions imagenet() {
   return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}};
@@ -326,5 +352,15 @@ Pipeline hdf5(std::vector<std::string> names, Hdf5Options options);
 /// data interface, which this call reads to its end and releases. The pipeline shares the memory of
 /// its batches.
 Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options = {});
+
+// Sources that are made of other pipelines. A part is a pipeline without a batch: its own source,
+// order, steps and caches.
+
+/// Describes several pipelines as one data set. The part of a position, and which of its samples it
+/// is, depend on seed and position alone. Each part goes on in the next epoch where it stands.
+Pipeline mix(std::vector<std::pair<std::string, Pipeline>> parts, MixSourceOptions options = {});
+/// Describes pipelines that follow each other. Parts without names are called "0", "1", ….
+Pipeline concat(std::vector<Pipeline> parts);
+Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts);
 
 }  // namespace forebay

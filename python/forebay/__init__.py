@@ -40,6 +40,7 @@ from .errors import (
 )
 from .loader import Loader, digest
 from .metrics import serve_metrics
+from .mixing import concat, mix
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .sources import (
     NULL_MASK,
@@ -102,6 +103,7 @@ __all__ = [
     "WorkerDied",
     "arrays",
     "arrow",
+    "concat",
     "diagnose",
     "digest",
     "engine",
@@ -112,6 +114,7 @@ __all__ = [
     "manifest",
     "materialize",
     "materialized",
+    "mix",
     "parquet",
     "profile",
     "serve_metrics",

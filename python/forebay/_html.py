@@ -30,10 +30,23 @@ def pipeline_html(pipeline: Pipeline) -> str:
     storage.
     """
     lines = str(pipeline).split("\n")
+    problems = _problems(pipeline)
+    if pipeline._description.depth() > 0:
+        return _tree(lines) + problems
     rows = [_step(number, line) for number, line in enumerate(lines[:MOST_STEPS])]
-    problems = [f"<li><b>{_text(one.operator)}</b>: {_text(one.message)}; {_text(one.remedy)}</li>" for one in pipeline.check()[:MOST_STEPS]]
-    return (_table("Pipeline", ("", "operator", "options"), rows, len(lines) - len(rows), "steps")
-            + (f'<div style="color: #b00020">problems:<ul>{"".join(problems)}</ul></div>' if problems else ""))
+    return _table("Pipeline", ("", "operator", "options"), rows, len(lines) - len(rows), "steps") + problems
+
+
+def _problems(pipeline: Pipeline) -> str:
+    found = [f"<li><b>{_text(one.operator)}</b>: {_text(one.message)}; {_text(one.remedy)}</li>" for one in pipeline.check()[:MOST_STEPS]]
+    return f'<div style="color: #b00020">problems:<ul>{"".join(found)}</ul></div>' if found else ""
+
+
+def _tree(lines: list[str]) -> str:
+    """Returns a pipeline with parts as `print` shows it, since a table cannot show what is within what."""
+    shown = "\n".join(_text(line) for line in lines[:MOST_STEPS])
+    more = f"\nand {len(lines) - MOST_STEPS} more lines" if len(lines) > MOST_STEPS else ""
+    return f"<table><caption>Pipeline</caption><tbody><tr><td><pre style=\"text-align: left\">{shown}{more}</pre></td></tr></tbody></table>"
 
 
 def batch_html(batch: _core.Batch[Any]) -> str:

@@ -120,7 +120,7 @@ class Pipeline(Operators):
 
     def _with_function(self, name: str, fn: Callable[..., Any], function: Any, **args: Any) -> Pipeline:
         description = self._description.append(name, plain_args(name, args), f"<{function_name(fn)}>")
-        return Pipeline(description, {**self._functions, len(description.steps()) - 1: function})
+        return Pipeline(description, {**self._functions, description.step_count() - 1: function})
 
 
 own(Pipeline, Normalization)

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "loader/compile/ordering.h"
+#include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
@@ -61,6 +62,7 @@ void count_transfers(const Schedule& schedule, const Ordering& ordering, const P
 
 Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Description& description = pipeline.description();
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "--hosts"));
   if (is_unbounded(description.steps().front()))
     return invalid_argument("a stream has no epochs, and what comes when is not known before it does");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,

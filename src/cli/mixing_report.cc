@@ -6,6 +6,7 @@
 
 #include "base/chunk_source.h"
 #include "loader/compile/ordering.h"
+#include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/description.h"
@@ -15,6 +16,7 @@ namespace forebay {
 Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop) {
   const Description& description = pipeline.description();
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "--mixing"));
   const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
   if (shuffle == nullptr) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
   FOREBAY_ASSIGN(const auto source, open_source(description.steps().front(),

@@ -14,6 +14,7 @@
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
 #include "loader/compile/ordering.h"
+#include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/samples/epoch_plan.h"
@@ -36,6 +37,7 @@ struct PlanOptions {
 
 /// Computes the plan for a data set of `size` samples without opening it.
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "--size"));
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
   if (find_step(description, OpEffect::kPacking) != nullptr)

@@ -38,14 +38,16 @@ Result<RankInfo> checked_rank_info(const LoaderOptions& options) {
 Result<std::shared_ptr<const Source>> open_data(const Description& description, const LoaderOptions& options,
                                                 std::vector<DataWarning>& warnings) {
   DataWarnings found;
-  FOREBAY_ASSIGN(
-      std::shared_ptr<const Source> source,
-      open_source(description.steps().front(), {.storage_options = options.storage_options,
-                                                .stop = options.stop,
-                                                .keep_versions = find_step(description, OpEffect::kCaching) != nullptr,
-                                                .requests = options.resources.requests,
-                                                .memory = options.resources.memory,
-                                                .warnings = &found}));
+  const bool keep_versions = std::ranges::any_of(branches_of(description), [](const Branch& branch) {
+    return find_step(branch.description, OpEffect::kCaching) != nullptr;
+  });
+  FOREBAY_ASSIGN(std::shared_ptr<const Source> source,
+                 open_source(description.steps().front(), {.storage_options = options.storage_options,
+                                                           .stop = options.stop,
+                                                           .keep_versions = keep_versions,
+                                                           .requests = options.resources.requests,
+                                                           .memory = options.resources.memory,
+                                                           .warnings = &found}));
   warnings = found.list();
   for (const DataWarning& warning : warnings) {
     if (options.log_warnings) log_warning(warning.message);
@@ -86,7 +88,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   FOREBAY_ASSIGN(impl->run, open_run(impl->input, std::move(source)));
   impl->input.options.job.peers.gather = {};  // open_run() has called it, and it is called only once
   // The fields of the data set are known now, so the check is repeated with them.
-  if (std::vector<Problem> problems = check(description, impl->run->source()->schema()); !problems.empty())
+  if (std::vector<Problem> problems = check(description, *impl->run->source()); !problems.empty())
     return problems_as_status(problems);
   // Passes run in prepare(): the user then has the loader to serve calls of user code, and close()
   // ends them.

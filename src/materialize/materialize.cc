@@ -9,6 +9,7 @@
 
 #include "format/table/load_codecs.h"
 #include "loader/compile/cache_place.h"
+#include "loader/describe/check.h"
 #include "loader/peers/distributed.h"
 #include "materialize/check_format.h"
 #include "materialize/cut.h"
@@ -356,6 +357,7 @@ Result<Materialized> Materializer::end() {
 
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(pipeline.description(), "materialize()"));
   Materialization materialization(pipeline, folder, options);
   Status written = materialization.open_job();
   if (written.ok()) written = materialization.write(materialization.own_shards());

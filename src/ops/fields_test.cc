@@ -206,6 +206,35 @@ TEST(shuffle_and_take, check_their_arguments) {
   EXPECT_TRUE(tells(kPhotos, {step("take", {{"n", 2.5}})}, "a whole number"));
 }
 
+TEST(repeat, takes_any_number_above_0) {
+  EXPECT_EQ(told(kPhotos, {step("repeat", {{"n", 0.25}}), step("repeat", {{"n", 3}})}), "");
+  for (const Json& wrong : std::vector<Json>{0, -1, 0.0, std::nan(""), INFINITY})
+    EXPECT_TRUE(tells(kPhotos, {step("repeat", {{"n", wrong}})}, "a number above 0")) << wrong;
+  EXPECT_TRUE(tells(kPhotos, {step("repeat")}, "n is missing"));
+  EXPECT_EQ(schema_after(kPhotos, {step("repeat", {{"n", 2}})}).names(), kPhotos.names());
+}
+
+TEST(part_number, is_a_field_with_one_value_in_samples_and_in_columns) {
+  const Schema schema({tensor_field("x", DType::kFloat32, {})});
+  const OpSpec number = step("part_number", {{"field", "part"}, {"value", 7}});
+  EXPECT_EQ(schema_after(schema, {number})[1].to_string(), "part: int64 ()");
+  Record record = record_of(Tensor::allocate(DType::kFloat32, {}));
+  ASSERT_TRUE(run(schema, {number}, record).ok());
+  EXPECT_EQ(*record[1].tensor.data<int64_t>(), 7);
+
+  const auto compiled = op("part_number").compile_columns(number, schema);
+  ASSERT_TRUE(compiled.ok());
+  Columns columns{schema, 3, {{Buffer::allocate(12), {}}}};
+  WorkMemory memory(1000);
+  ASSERT_TRUE((*compiled)->apply(columns, memory).ok());
+  ASSERT_TRUE(columns.check().ok()) << columns.check().message();
+  EXPECT_EQ(*columns.value(1, 2).tensor.data<int64_t>(), 7);
+  WorkMemory none(0);
+  EXPECT_EQ((*compiled)->apply(columns, none).code(), Code::kOutOfBudget);
+  EXPECT_TRUE(tells(schema, {step("part_number", {{"field", "x"}, {"value", 0}})}, "there is a field 'x' already"));
+  EXPECT_TRUE(tells(schema, {step("part_number", {{"field", ""}, {"value", 0}})}, "field is empty"));
+}
+
 TEST(all_ops, are_named_once_and_explained) {
   std::vector<std::string> names;
   for (const OpDef& def : all_ops()) {

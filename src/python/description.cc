@@ -85,6 +85,18 @@ PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
   return {Description(std::move(op)), nb::tuple(values)};
 }
 
+// The Python arrays of all parts must live as long as the pipeline.
+PyDescription of_parts(nb::str name, const nb::list& parts, nb::dict args) {
+  OpSpec op = spec(std::move(name), std::move(args), nb::str(""));
+  nb::list keep;
+  for (nb::handle part : parts) {
+    const auto& description = nb::cast<const PyDescription&>(part[1]);
+    op.parts.push_back({from_text(part[0]), description.value});
+    if (!description.keep.is_none()) keep.append(description.keep);
+  }
+  return {Description(std::move(op)), keep.size() > 0 ? nb::object(nb::tuple(keep)) : nb::none()};
+}
+
 // Releases the lock: streams may run Python code or wait for threads that do.
 Result<OpSpec> take_streams(const std::vector<void*>& streams, Json args) {
   const nb::gil_scoped_release released;
@@ -111,6 +123,7 @@ nb::list steps(const PyDescription& self) {
 // The steps for another process of the same user: (name, arguments as JSON, label). A step that
 // holds data in this process's memory cannot be sent.
 nb::list parts(const PyDescription& self) {
+  check(expect_one_data_set(self.value, "a pipeline for other processes"));
   nb::list parts;
   for (const OpSpec& op : self.value.steps()) {
     if (op.attachment)
@@ -160,6 +173,7 @@ void bind_description(nb::module_& module) {
       },
       nb::arg("path"), nb::sig("def file_hash(path: str) -> str"),
       "xxh3-128 of a file; empty where it cannot be read.");
+  module.attr("DEEPEST_PARTS") = kDeepestParts;
   nb::class_<PyDescription>(module, "Description",
                             "A source and the operators after it. Immutable; touches no storage.")
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
@@ -172,6 +186,11 @@ void bind_description(nb::module_& module) {
       .def_static("arrow_streams", &arrow_streams, nb::arg("capsules"), nb::arg("args"),
                   nb::sig("def arrow_streams(capsules: list[typing.Any], args: dict[str, typing.Any]) -> Description"),
                   "The source `arrow` over capsules called arrow_array_stream, which are read here.")
+      .def_static(
+          "of_parts", &of_parts, nb::arg("name"), nb::arg("parts"), nb::arg("args"),
+          nb::sig("def of_parts(name: str, parts: list[tuple[str, Description]], args: dict[str, typing.Any]) -> "
+                  "Description"),
+          "A description of nothing but a source that is made of other pipelines.")
       .def(
           "append",
           [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {
@@ -182,6 +201,12 @@ void bind_description(nb::module_& module) {
           nb::sig("def append(self, name: str, args: dict[str, typing.Any], label: str = '') -> Description"),
           "This description with one more step.")
       .def("steps", &steps, nb::sig("def steps(self) -> list[str]"), "Names of the steps; the source is the first.")
+      .def(
+          "step_count", [](const PyDescription& self) { return self.value.step_count(); },
+          nb::sig("def step_count(self) -> int"), "Number of steps, including those of all parts.")
+      .def(
+          "depth", [](const PyDescription& self) { return self.value.depth(); }, nb::sig("def depth(self) -> int"),
+          "Levels of parts within parts; 0 without parts.")
       .def(
           "to_text", [](const PyDescription& self) { return to_text(self.value.to_string()); },
           nb::sig("def to_text(self) -> str"), "One line per step.")

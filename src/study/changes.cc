@@ -128,6 +128,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
 }  // namespace
 
 Status check_supported(const Description& description, const char* study) {
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, study));
   if (find_step(description, OpEffect::kPacking) == nullptr) return {};
   return unsupported(
       fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "

@@ -59,6 +59,7 @@ Status complete(const std::optional<Pipeline>& pipeline, SimulationOptions& opti
   if (!pipeline) return invalid_argument("simulate: without a pipeline, give samples= and sample_bytes=");
   const Description& description = pipeline->description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "simulate()"));
   if (is_unbounded(description.steps().front()))
     return invalid_argument(
         "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "

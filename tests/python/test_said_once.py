@@ -24,7 +24,7 @@ CPP_TYPES = {
     "dtype": {"std::string_view"}, "bytes": {"ByteSize"}, "floats": {"std::vector<double>"}, "range": {"JitterRange"}, "low and high": {"std::vector<double>"}, "number or word": {"double"},
     "limit": {"double"}, "text or none": {"std::string"}, "path": {"std::string", "std::string_view"}, "file hash": {"std::string"},
     "scalar": {"TableValue"}, "values by field": {"std::map<std::string, std::vector<int64_t>>"},
-    "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"std::vector<std::string>", "std::map<std::string, std::string>"},
+    "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"std::vector<std::string>", "std::map<std::string, std::string>", "std::map<std::string, double>", "std::vector<MixStage>"},
 }
 KINDS = {
     "plain": inspect.Parameter.POSITIONAL_OR_KEYWORD, "named": inspect.Parameter.KEYWORD_ONLY,
@@ -85,11 +85,11 @@ def test_a_python_source_has_the_arguments_of_the_catalog(name):
     one = {**one, "args": [{**arg, "name": other_names.get(arg["name"], arg["name"])} for arg in one["args"]]}
     if one["kind"] == "table":  # in a program there is always something to read
         one["args"][0]["required"] = True
-    check_python(one, function, without={"dataset": ("workers",)}.get(name, ()))
+    check_python(one, function, without={"dataset": ("workers",), "concat": ("named",)}.get(name, ()))
 
 
 def test_python_has_the_sources_of_the_catalog():
-    assert {name.lower() for name in fb.sources.__all__ + fb.streams.__all__} - {"null_mask"} | {"iterable"} == set(SOURCES)
+    assert {name.lower() for name in fb.sources.__all__ + fb.mixing.__all__ + fb.streams.__all__} - {"null_mask"} | {"iterable"} == set(SOURCES)
 
 
 SAMPLES = {"int": 3, "float": 0.5, "bool": True, "text": "x", "size": 5, "floats": [0.25, 0.75], "fields": ["a", "b"], "dtype": "uint8",
@@ -212,11 +212,12 @@ def test_a_cpp_method_has_the_arguments_of_the_catalog(name):
     assert may_be_left_out == all(not arg["required"] for arg in args[len(plain):]), "the options"
 
 
-@pytest.mark.parametrize("name, struct", [("images", "ImagesOptions"), ("manifest", "ManifestOptions"), ("text", "TextOptions")])
+@pytest.mark.parametrize("name, struct", [("images", "ImagesOptions"), ("manifest", "ManifestOptions"), ("text", "TextOptions"), ("mix", "MixSourceOptions")])
 def test_a_cpp_source_has_the_arguments_of_the_catalog(name, struct):
     args = SOURCES[name]["args"][1:]
     assert [one[1] for one in members(struct)] == [arg["name"] for arg in args]
     for arg, (kind, _, default) in zip(args, members(struct)):
+        kind = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
         assert kind in CPP_TYPES[arg["type"]]
         assert same_default(cpp_value(default), arg["default"]), arg["name"]
 

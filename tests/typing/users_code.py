@@ -27,6 +27,14 @@ def photographs(folder: Path) -> fb.Pipeline:
     return pipeline
 
 
+def many_data_sets(web: fb.Pipeline, code: fb.Pipeline) -> fb.Pipeline:
+    both = fb.mix({"web": web, "code": code}, weights={"web": 3, "code": 0.5}, samples=1000, field="part")
+    assert_type(both, fb.Pipeline)
+    staged = fb.mix({"web": web, "code": code}, schedule=[(0, {"web": 1, "code": 0}), (1000, {"web": 0.5, "code": 0.5})], ramp="linear")
+    assert_type(fb.concat(both, staged, more=web).repeat(2.5), fb.Pipeline)
+    return staged
+
+
 def fields_of_a_batch(pipeline: fb.Pipeline) -> None:
     loader = fb.Loader(pipeline)
     assert_type(loader, fb.Loader[NDArray[Any]])

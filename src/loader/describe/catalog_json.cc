@@ -21,7 +21,7 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
 constexpr std::array<std::string_view, 10> kEffects = {"content", "taking", "selection", "order",   "repeating",
                                                        "packing", "replay", "batching",  "caching", "buffering"};
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
-constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
+constexpr std::array<std::string_view, 4> kKinds = {"samples", "table", "user code", "parts"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
 constexpr std::array<std::string_view, 21> kTypes = {
     "int",       "float",          "limit",         "bool",  "text",         "text or none",    "path",
@@ -48,6 +48,16 @@ Json describe(std::span<const ArgDef> args) {
   return list;
 }
 
+// Faces take the parts of a source as an argument, by name or one after the other.
+Json describe_parts(const SourceDef& def) {
+  ArgDef parts = {"parts", ArgType::kJson, true, nullptr, "the pipelines by name"};
+  if (!def.mixes_parts) {
+    parts.form = ArgForm::kList;
+    parts.help = "the pipelines in their order; in Python also by name, as arguments with names";
+  }
+  return describe(std::span<const ArgDef>(&parts, 1));
+}
+
 }  // namespace
 
 Json describe_catalog() {
@@ -64,8 +74,10 @@ Json describe_catalog() {
                          {"args", describe(def.args)}});
   }
   for (const SourceDef& def : sources()) {
+    Json args = def.kind == SourceKind::kParts ? describe_parts(def) : Json::array();
+    for (Json& arg : describe(def.args)) args.push_back(std::move(arg));
     all_sources.push_back(
-        {{"name", def.name}, {"kind", word(kKinds, def.kind)}, {"help", def.help}, {"args", describe(def.args)}});
+        {{"name", def.name}, {"kind", word(kKinds, def.kind)}, {"help", def.help}, {"args", std::move(args)}});
   }
   return {{"operators", std::move(operators)}, {"sources", std::move(all_sources)}};
 }

@@ -1,11 +1,15 @@
 #include "loader/describe/check.h"
 
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "loader/describe/parted_source.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/describe/tree_rules.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/user_code.h"
 #include "ops/definition/registry.h"
@@ -33,23 +37,47 @@ Schema announced_schema(const OpSpec& source) {
   return unknown;
 }
 
-std::vector<Problem> check(const Description& description, const Schema& source) {
+namespace {
+
+// `schemas`: those of the opened sources of all branches; empty if they are not open yet.
+std::vector<Problem> problems_of(const Description& description, std::span<const Schema> schemas) {
+  if (is_tree(description)) return tree_problems(description, schemas);
   std::vector<Problem> problems = description.steps().empty()
                                       ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
                                       : check_source(description.steps().front());
   if (!problems.empty()) return problems;
   // Only if the source is right: otherwise its fields are unknown, and every step would report
   // that.
+  const Schema source = schemas.empty() ? announced_schema(description.steps().front()) : schemas.front();
   problems = infer(description, source, catalog()).problems;
   for (Problem& problem : unbounded_problems(description)) problems.push_back(std::move(problem));
   return problems;
 }
 
-std::vector<Problem> check(const Description& description) {
-  return check(description, description.steps().empty() ? Schema() : announced_schema(description.steps().front()));
+}  // namespace
+
+std::vector<Problem> check(const Description& description) { return problems_of(description, {}); }
+
+std::vector<Problem> check(const Description& description, const Source& source) {
+  std::vector<Schema> schemas;
+  if (const PartedSource* const parted = as_parted(source)) {
+    for (const auto& branch : parted->branch_sources()) schemas.push_back(branch->schema());
+  } else {
+    schemas.push_back(source.schema());
+  }
+  return problems_of(description, schemas);
 }
 
 std::vector<Branch> branches_of(const Description& description) { return branches_of(description, catalog()); }
+
+Status expect_one_data_set(const Description& description, std::string_view what) {
+  if (is_tree(description))
+    return unsupported(fmt::format("{} is not for many data sets ({}) yet; give it one of the parts", what,
+                                   description.steps().front().name));
+  if (find_step(description, OpEffect::kRepeating) != nullptr)
+    return unsupported(fmt::format("{} is not for .repeat() yet; leave that step out", what));
+  return {};
+}
 
 Status problems_as_status(const std::vector<Problem>& problems) {
   std::string text = problems.size() == 1 ? "the pipeline has a problem:"

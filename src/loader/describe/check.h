@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/schema.h"
@@ -10,6 +11,7 @@
 namespace forebay {
 
 class Catalog;
+class Source;
 struct OpSpec;
 
 /// Returns the catalog of all operators.
@@ -20,10 +22,13 @@ const Catalog& catalog();
 Schema announced_schema(const OpSpec& source);
 /// Returns the problems of a description, including those of its source.
 std::vector<Problem> check(const Description& description);
-/// The same with the schema of the opened source.
-std::vector<Problem> check(const Description& description, const Schema& source);
+/// The same with the schema of the opened source, or of the sources of all branches.
+std::vector<Problem> check(const Description& description, const Source& source);
 /// Returns the branches of a description, depth first.
 std::vector<Branch> branches_of(const Description& description);
+/// Returns Unsupported if the description is made of other pipelines, or repeats its samples. `what`
+/// needs one data set and its passes: "profile()".
+Status expect_one_data_set(const Description& description, std::string_view what);
 /// Returns InvalidArgument with a list of the problems.
 Status problems_as_status(const std::vector<Problem>& problems);
 

@@ -4,6 +4,7 @@
 
 #include "base/chunk_source.h"
 #include "loader/describe/check.h"
+#include "loader/describe/parted_source.h"
 #include "loader/describe/sources.h"
 #include "store/store.h"
 
@@ -22,6 +23,11 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
 }
 
 std::shared_ptr<void> begin_reading(const Source& source) {
+  if (const PartedSource* const parted = as_parted(source)) {
+    auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
+    for (const auto& branch : parted->branch_sources()) all->push_back(begin_reading(*branch));
+    return all;
+  }
   if (source.size() == 0) return nullptr;
   const auto* chunks = source.as_chunks();
   Store* const store = chunks != nullptr ? chunks->chunk_fetch(0).store : source.as_samples()->fetch(0).store;

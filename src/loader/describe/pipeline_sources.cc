@@ -4,6 +4,7 @@
 #include "forebay/pipeline.h"
 #include "loader/describe/given_args.h"
 #include "loader/describe/hdf5_args.h"
+#include "loader/describe/mix_args.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/table_args.h"
@@ -22,7 +23,29 @@ Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = 
   return Pipeline(std::make_shared<const Description>(std::move(op)));
 }
 
+Pipeline source_of_parts(std::string name, Json args, std::vector<std::pair<std::string, Pipeline>> parts) {
+  OpSpec op{std::move(name), std::move(args), nullptr, ""};
+  for (auto& [part, pipeline] : parts) op.parts.push_back({std::move(part), pipeline.description()});
+  return Pipeline(std::make_shared<const Description>(std::move(op)));
+}
+
 }  // namespace
+
+Pipeline mix(std::vector<std::pair<std::string, Pipeline>> parts, MixSourceOptions options) {
+  std::vector<std::string> names;
+  for (const auto& [name, pipeline] : parts) names.push_back(name);
+  return source_of_parts("mix", mix_args(names, options), std::move(parts));
+}
+
+Pipeline concat(std::vector<Pipeline> parts) {
+  std::vector<std::pair<std::string, Pipeline>> named;
+  for (Pipeline& part : parts) named.emplace_back(std::to_string(named.size()), std::move(part));
+  return concat(std::move(named));
+}
+
+Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts) {
+  return source_of_parts("concat", Json::object(), std::move(parts));
+}
 
 Pipeline images(std::string root, ImagesOptions options) {
   return source("images",

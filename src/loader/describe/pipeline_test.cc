@@ -197,6 +197,71 @@ TEST(CatalogJson, calls_effects_and_roles_by_words_that_say_what_they_are) {
   EXPECT_EQ(words("buffer"), "buffering, none");
 }
 
+// ---- many data sets as one
+
+TEST(MixFace, writes_its_arguments_as_python_does) {
+  const Pipeline a = text("a"), b = text("b");
+  EXPECT_EQ(last_args(mix({{"a", a}, {"b", b}})), "{}");
+  EXPECT_EQ(last_args(concat({a, b})), "{}");
+  EXPECT_EQ(last_args(mix({{"b", b}, {"a", a}}, {.weights = {{"a", 3}, {"b", 1}}, .samples = 10, .field = "part"})),
+            R"({"weights":{"b":1.0,"a":3.0},"samples":10,"field":"part"})")
+      << "in the order of the parts";
+  EXPECT_EQ(last_args(mix({{"a", a}}, {.schedule = {{0, {{"a", 1}}}, {100, {{"a", 2}}}}, .ramp = "linear"})),
+            R"({"schedule":[[0,{"a":1.0}],[100,{"a":2.0}]],"ramp":"linear"})");
+  EXPECT_EQ(last_args(mix({{"a", a}}, {.temperature = 2, .end = "all", .missing = "mask"})),
+            R"({"temperature":2.0,"end":"all","missing":"mask"})");
+  EXPECT_EQ(concat({a, b}).to_string(), "concat()\n  0:\n    text(pattern=\"a\")\n  1:\n    text(pattern=\"b\")");
+}
+
+TEST(MixFace, has_each_argument_of_the_catalog_in_order) {
+  const Json args = mix({{"a", text("a")}}, {.weights = {{"a", 1}},
+                                             .temperature = 2,
+                                             .schedule = {{0, {{"a", 1}}}},
+                                             .ramp = "linear",
+                                             .samples = 3,
+                                             .end = "all",
+                                             .field = "part",
+                                             .missing = "mask"})
+                        .description()
+                        .steps()
+                        .front()
+                        .args;
+  std::vector<std::string> said, wanted;
+  for (const auto& [name, value] : args.items()) said.push_back(name);
+  for (const ArgDef& arg : find_source("mix")->args) wanted.push_back(arg.name);
+  EXPECT_EQ(said, wanted);
+}
+
+TEST(MixFace, goes_through_json_and_is_checked) {
+  const Pipeline pipeline = mix({{"a", text("a").shuffle()}, {"b", concat({{"c", text("c")}, {"d", text("d")}})}},
+                                {.weights = {{"a", 1}, {"b", 0.5}}})
+                                .repeat(2)
+                                .batch(4);
+  EXPECT_TRUE(pipeline.check().empty());
+  const auto again = Pipeline::from_json(pipeline.to_json().value());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->to_string(), pipeline.to_string());
+  EXPECT_EQ(again->description().fingerprint(catalog()), pipeline.description().fingerprint(catalog()));
+}
+
+TEST(MixFace, parts_of_other_sources_are_a_problem) {
+  const auto made = Pipeline::from_json(
+      R"({"forebay_pipeline": 1, "steps": [{"op": "text", "pattern": "x", "parts": [{"name": "a", "steps": [{"op": "text", "pattern": "a"}]}]},
+          {"op": "take", "n": 1, "parts": [{"name": "a", "steps": [{"op": "text", "pattern": "a"}]}]}]})");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const auto problems = made->check();
+  ASSERT_FALSE(problems.empty());
+  EXPECT_NE(problems[0].message.find("only mix and concat"), std::string::npos) << problems[0].message;
+}
+
+// The number of parts costs no more than in proportion: each branch is checked by itself.
+TEST(MixFace, a_thousand_parts_are_checked_together) {
+  std::vector<std::pair<std::string, Pipeline>> parts;
+  for (int i = 0; i < 1000; ++i) parts.emplace_back(std::to_string(i), text("a").shuffle());
+  EXPECT_TRUE(mix(parts).batch(2).check().empty());
+  EXPECT_EQ(mix(parts).select({"txt"}).check().size(), 1u);
+}
+
 TEST(Sources, are_found_by_name_and_by_kind) {
   for (const SourceDef& def : sources()) EXPECT_EQ(find_source(def.name), &def);
   EXPECT_EQ(find_source("image"), nullptr);

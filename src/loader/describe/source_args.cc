@@ -21,6 +21,8 @@ std::vector<Problem> check_source(const OpSpec& source) {
   std::vector<Problem> found;
   Problems problems(found);
   check_args(source.args, def->args, problems);
+  if (!source.parts.empty() && def->kind != SourceKind::kParts)
+    problems.add("it has parts, and only mix and concat are made of parts", "leave the parts out");
   if (def->check) def->check(source, found);
   for (Problem& problem : found) problem.op = place;
   return found;

@@ -7,6 +7,7 @@
 
 #include "loader/describe/hdf5_args.h"
 #include "loader/describe/line_args.h"
+#include "loader/describe/mix_args.h"
 #include "loader/describe/open_materialized_step.h"
 #include "loader/describe/open_sample_sources.h"
 #include "loader/describe/source_args.h"
@@ -323,6 +324,28 @@ SourceDef materialized_source() {
       .open = open_materialized_step};
 }
 
+SourceDef mix_source() {
+  return {.name = "mix",
+          .help =
+              "Several pipelines without a batch as one data set, mixed by position: by shares, or without them "
+              "each sample once, shuffled over all parts.",
+          .args = mix_arg_defs(),
+          .kind = SourceKind::kParts,
+          .mixes_parts = true,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_mix,
+          .open = open_parts};
+}
+
+SourceDef concat_source() {
+  return {.name = "concat",
+          .help = "Several pipelines without a batch as one data set, one after the other.",
+          .args = {},
+          .kind = SourceKind::kParts,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .open = open_parts};
+}
+
 }  // namespace
 
 std::span<const SourceDef> sources() {
@@ -339,6 +362,8 @@ std::span<const SourceDef> sources() {
       webdataset_source(),
       hdf5_source(),
       materialized_source(),
+      mix_source(),
+      concat_source(),
       dataset_source(),
       iterable_source(),
       stream_source()};

@@ -18,6 +18,7 @@ enum class SourceKind : uint8_t {
   kSamples,   ///< one by one
   kTable,     ///< many at a time: it is a ChunkSource
   kUserCode,  ///< by calling an object of the user
+  kParts,     ///< by branches: it is made of other pipelines, and a PartedSource
 };
 
 /// Definition of a source: its name in all languages, its arguments, and how to check and open it.
@@ -26,6 +27,8 @@ struct SourceDef {
   std::string help;
   std::vector<ArgDef> args;
   SourceKind kind = SourceKind::kSamples;
+  /// Of the kind kParts: whether it mixes its parts. If not, they follow each other.
+  bool mixes_parts = false;
   /// Whether it has no end, whatever its arguments: open() then returns a StreamSource.
   bool unbounded = false;
   /// Returns its schema without touching storage; open-ended if the schema depends on storage.

@@ -69,8 +69,6 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   const LoaderOptions& options = input.options;
   if (options.stream.steps_per_epoch || !options.stream.journal.empty())
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
-  if (find_step(input.description(), OpEffect::kRepeating) != nullptr)
-    return unsupported("a loader is not for .repeat() yet; leave that step out");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
   if (run->data_.branches.size() > 1 && peers_requested(options.job.peers))

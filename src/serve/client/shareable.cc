@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "pipeline/description.h"
@@ -16,6 +17,7 @@ namespace forebay {
 
 Result<std::string> portable(const Pipeline& pipeline) {
   const Description& description = pipeline.description();
+  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "share="));
   if (!description.steps().empty() && is_unbounded(description.steps().front()))
     return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
   if (find_step(description, OpEffect::kReplay) != nullptr)

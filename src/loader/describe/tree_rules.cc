@@ -1,0 +1,370 @@
+#include "loader/describe/tree_rules.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "loader/describe/check.h"
+#include "loader/describe/source_args.h"
+#include "loader/describe/sources.h"
+#include "loader/describe/unbounded_rules.h"
+#include "pipeline/branches.h"
+#include "pipeline/catalog.h"
+
+namespace forebay {
+
+namespace {
+
+using Path = std::vector<std::string>;
+using Advice = std::pair<std::string, std::string>;
+
+std::string place_in(const Path& path, size_t index, const OpSpec& op) {
+  return fmt::format("{}{}{}: {}", fmt::join(path, "/"), path.empty() ? "" : ": ", index, op.name);
+}
+
+bool has_parts(const OpSpec& source) {
+  const SourceDef* const def = find_source(source.name);
+  return !source.parts.empty() || (def != nullptr && def->kind == SourceKind::kParts);
+}
+
+std::optional<Advice> advice_in_part(OpEffect effect) {
+  switch (effect) {
+    case OpEffect::kBatching:
+      return Advice("a part of a larger pipeline has no batches of its own", "put .batch() behind all parts");
+    case OpEffect::kPacking:
+      return Advice("packing the samples of a part is not there yet", "leave it out, or load this part by itself");
+    case OpEffect::kReplay:
+      return Advice("replay in a part is not there yet", "leave it out, or load this part by itself");
+    case OpEffect::kBuffering: return Advice("a part is a data set, and .buffer() is for streams", "leave it out");
+    default: return std::nullopt;
+  }
+}
+
+// Of a step behind a source with the parts `a`, `b`, ….
+std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source) {
+  const SourceDef* const def = find_source(source.name);
+  const bool mixes = def != nullptr && def->mixes_parts;
+  switch (effect) {
+    case OpEffect::kOrder:
+      return mixes ? Advice("each part has an order of its own, and a mix puts them together",
+                            "shuffle the parts: mix({\"a\": a.shuffle(), …})")
+                   : Advice("parts that follow each other are not shuffled together",
+                            "shuffle the parts: concat(a.shuffle(), …); or use mix(), which without weights shuffles "
+                            "over all parts");
+    case OpEffect::kTaking:
+      return Advice(
+          "which samples come first is decided in each part",
+          mixes
+              ? "take from the parts: mix({\"a\": a.take(n), …}); samples= gives the length of an epoch, with weights="
+              : "take from the parts: concat(a.take(n), …)");
+    case OpEffect::kPacking:
+      return Advice("packing the samples of several parts is not there yet", "load each part by itself to pack it");
+    case OpEffect::kReplay:
+      return Advice("replay over several parts is not there yet",
+                    "leave it out; a part with old samples can be mixed in");
+    case OpEffect::kBuffering:
+      return Advice("the parts are data sets, and .buffer() is for streams",
+                    "leave it out; memory= bounds what is read ahead");
+    default: return std::nullopt;
+  }
+}
+
+// Finds the problems that show in the tree itself, without following fields.
+class Structure {
+ public:
+  std::vector<Problem> problems;
+  /// Steps of a tree whose problem was reported; their order in a branch matters no more.
+  std::set<std::string> wrong_places;
+
+  // Returns for each branch below whether its fields can be followed.
+  std::vector<bool> walk(const Description& description, const Path& path) {
+    if (description.steps().empty()) return {false};
+    const OpSpec& source = description.steps().front();
+    const size_t before_source = problems.size();
+    for (Problem& problem : check_source(source)) {
+      problem.op = place_in(path, 0, source);
+      problems.push_back(std::move(problem));
+    }
+    const size_t before_part = problems.size();
+    if (!path.empty() && is_unbounded(source))
+      add(place_in(path, 0, source), "streams as parts are not there yet",
+          "write the stream to files, or load it by itself");
+    if (!path.empty()) check_in_part(description, path);
+    const bool good_part = problems.size() == before_part;
+    if (!has_parts(source)) return {problems.size() == before_source};
+    std::vector<bool> branches = walk_parts(source, path);
+    check_behind_parts(description, path);
+    if (!good_part) std::fill(branches.begin(), branches.end(), false);
+    return branches;
+  }
+
+ private:
+  void add(std::string place, std::string message, std::string remedy) {
+    wrong_places.insert(place);
+    problems.push_back({std::move(place), std::move(message), std::move(remedy)});
+  }
+
+  std::vector<bool> walk_parts(const OpSpec& source, const Path& path) {
+    const std::string place = place_in(path, 0, source);
+    if (source.parts.empty()) {
+      add(place, "there are no parts", "give pipelines without .batch(), each with a name");
+      return {false};
+    }
+    if (path.size() >= kDeepestParts) {
+      add(place, fmt::format("parts nest deeper than {} levels", kDeepestParts), "put the inner parts into outer ones");
+      return {false};
+    }
+    std::set<std::string> names;
+    std::vector<bool> branches;
+    for (const PipelinePart& part : source.parts) {
+      if (part.name.empty() || part.name.find('/') != std::string::npos)
+        add(place, fmt::format("a part is called '{}'", part.name),
+            "give it a name of at least one letter without '/', which is for parts within parts");
+      if (!names.insert(part.name).second)
+        add(place, fmt::format("two parts are called '{}'", part.name), "give each part another name");
+      if (part.pipeline.steps().empty())
+        add(place, fmt::format("the part '{}' is empty", part.name), "begin it with a source");
+      Path inner = path;
+      inner.push_back(part.name);
+      for (const bool good : walk(part.pipeline, inner)) branches.push_back(good);
+    }
+    return branches;
+  }
+
+  void check_in_part(const Description& description, const Path& path) {
+    for (size_t i = 1; i < description.steps().size(); ++i) {
+      const OpSpec& op = description.steps()[i];
+      const OpDef* const def = catalog().find(op.name);
+      if (def == nullptr) continue;
+      if (const auto wrong = advice_in_part(def->effect)) add(place_in(path, i, op), wrong->first, wrong->second);
+    }
+  }
+
+  void check_behind_parts(const Description& description, const Path& path) {
+    bool repeated = false, batched = false;
+    for (size_t i = 1; i < description.steps().size(); ++i) {
+      const OpSpec& op = description.steps()[i];
+      const std::string place = place_in(path, i, op);
+      const OpDef* const def = catalog().find(op.name);
+      if (def == nullptr || wrong_places.contains(place)) continue;
+      if (const auto wrong = advice_behind_parts(def->effect, description.steps().front()))
+        add(place, wrong->first, wrong->second);
+      if (def->effect == OpEffect::kRepeating) check_repeat(op, *def, place, batched, std::exchange(repeated, true));
+      batched |= def->effect == OpEffect::kBatching;
+    }
+  }
+
+  // A repetition of all parts is in no branch, so it is checked here.
+  void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, bool batched, bool repeated) {
+    Schema unused;
+    std::vector<Problem> found;
+    def.infer(op, unused, found);
+    for (const Problem& problem : found) add(place, problem.message, problem.remedy);
+    if (batched) add(place, "it stands behind .batch()", "move it before .batch()");
+    if (repeated)
+      add(place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers");
+  }
+};
+
+std::string quoted_names(const std::vector<const Branch*>& branches) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(branches.size(), kMost); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", branches[i]->name());
+  return branches.size() > kMost ? fmt::format("{} and {} more", text, branches.size() - kMost) : text;
+}
+
+// Puts the problems of branches together: a step behind several parts has a problem once if it is
+// the same in all of them.
+class BranchProblems {
+ public:
+  void add_branch(const Branch& branch) {
+    std::set<std::string> places;
+    for (size_t i = 0; i < branch.description.steps().size(); ++i)
+      places.insert(place_of(branch.description.steps(), i));
+    for (const std::string& place : places) ++branches_with_[place];
+  }
+
+  void add(const Branch& branch, Problem problem) {
+    const auto key = std::tuple(problem.op, problem.message, problem.remedy);
+    const auto [found, is_new] = index_.emplace(key, groups_.size());
+    if (is_new) groups_.push_back({std::move(problem), {}});
+    std::vector<const Branch*>& of = groups_[found->second].of;
+    if (of.empty() || of.back() != &branch) of.push_back(&branch);
+  }
+
+  std::vector<Problem> take() && {
+    std::vector<Problem> problems;
+    for (Group& group : groups_) {
+      if (group.of.size() < branches_with_[group.problem.op])
+        group.problem.message += fmt::format(" (in {})", quoted_names(group.of));
+      problems.push_back(std::move(group.problem));
+    }
+    return problems;
+  }
+
+ private:
+  struct Group {
+    Problem problem;
+    std::vector<const Branch*> of;
+  };
+  std::vector<Group> groups_;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> index_;
+  std::map<std::string, size_t> branches_with_;  // by place of a step
+};
+
+// A branch with the fields that its batches would have.
+struct End {
+  const Branch* branch;
+  Schema schema;
+};
+
+bool alike(const Field& a, const Field& b) {
+  if (a.kind == FieldKind::kAny || b.kind == FieldKind::kAny) return true;  // known when samples are seen
+  return a.same_type(b) && a.pad_value == b.pad_value && a.pad_length == b.pad_length;
+}
+
+std::string type_of(const Field& field) {
+  std::string text(field.type_word());
+  if (field.kind == FieldKind::kTensor) text += " " + field.shape.to_string();
+  if (field.pad_value) text += field.pad_length > 0 ? fmt::format(" padded to {}", field.pad_length) : " padded";
+  return text;
+}
+
+std::string remedy_of(const Field& a, const Field& b) {
+  if (a.kind != b.kind)
+    return a.image || b.image ? "decode the pictures of both parts, or of none"
+                              : "convert one of them with .map(), or drop both with .select()";
+  if (a.kind == FieldKind::kTensor && a.dtype != b.dtype)
+    return fmt::format("put .cast(\"{}\", field=\"{}\") into the other part, or .rename() one of them",
+                       dtype_name(a.dtype), a.name);
+  if (a.shape == b.shape) return "give both the same .pad()";
+  if (a.image || b.image) return "give both one size with .resize() or a crop, or put that behind all parts";
+  return "give both one shape with .pad(), .window() or .map(), or .rename() one of them";
+}
+
+// The source whose parts the branches lie in, by the path that they share.
+std::string shared_place(const Description& whole, const Path& a, const Path& b) {
+  const Description* at = &whole;
+  Path path;
+  while (path.size() < a.size() && path.size() < b.size() && a[path.size()] == b[path.size()]) {
+    const auto& parts = at->steps().front().parts;
+    const auto part = std::ranges::find(parts, a[path.size()], &PipelinePart::name);
+    if (part == parts.end() || part->pipeline.steps().empty()) break;
+    path.push_back(part->name);
+    at = &part->pipeline;
+  }
+  return place_in(path, 0, at->steps().front());
+}
+
+// Compares the fields of branches. Takes time in proportion to the number of all fields, since a
+// description may come from an untrusted file.
+class FieldComparison {
+ public:
+  FieldComparison(const Description& whole, const std::vector<End>& ends) : whole_(whole), ends_(ends) {
+    for (const End& end : ends) {
+      closed_ += end.schema.open_ended ? 0 : 1;
+      for (const Field& field : end.schema) {
+        std::vector<Found>& found = fields_[field.name];
+        if (found.empty()) names_.push_back(field.name);
+        found.push_back({&end, &field});
+      }
+    }
+  }
+
+  void report(std::vector<Problem>& problems) const {
+    const size_t most = problems.size() + kMostProblems;
+    for (const std::string& name : names_) {
+      const std::vector<Found>& found = fields_.find(name)->second;
+      report_missing(name, found, problems);
+      report_types(name, found, problems);
+      if (problems.size() >= most) return;
+    }
+  }
+
+ private:
+  static constexpr size_t kMostProblems = 100;
+  struct Found {
+    const End* end;
+    const Field* field;
+  };
+
+  void report_missing(const std::string& name, const std::vector<Found>& found, std::vector<Problem>& problems) const {
+    size_t having = 0;
+    for (const Found& one : found) having += one.end->schema.open_ended ? 0 : 1;
+    if (having == closed_ || found.front().field->optional) return;
+    std::vector<const Branch*> without;
+    for (const End& end : ends_)
+      if (!end.schema.open_ended && !end.schema.find(name)) without.push_back(end.branch);
+    if (without.empty()) return;
+    const Branch& first = *found.front().end->branch;
+    problems.push_back(
+        {shared_place(whole_, first.path, without.front()->path),
+         fmt::format("the field '{}' of '{}' is missing in {}", name, first.name(), quoted_names(without)),
+         "drop it with .select(), or give a field of the other part that name with .rename()"});
+  }
+
+  // Compares with the first branch that has the field.
+  void report_types(const std::string& name, const std::vector<Found>& found, std::vector<Problem>& problems) const {
+    const Found& first = found.front();
+    std::vector<const Branch*> other;
+    const Field* differs = nullptr;
+    for (const Found& one : found) {
+      if (alike(*first.field, *one.field)) continue;
+      if (differs == nullptr) differs = one.field;
+      other.push_back(one.end->branch);
+    }
+    if (differs == nullptr) return;
+    problems.push_back({shared_place(whole_, first.end->branch->path, other.front()->path),
+                        fmt::format("the field '{}' is {} in '{}' and {} in {}", name, type_of(*first.field),
+                                    first.end->branch->name(), type_of(*differs), quoted_names(other)),
+                        remedy_of(*first.field, *differs)});
+  }
+
+  const Description& whole_;
+  const std::vector<End>& ends_;
+  std::vector<std::string> names_;  // in the order of their first branches
+  std::map<std::string, std::vector<Found>> fields_;
+  size_t closed_ = 0;  // branches whose fields are all known
+};
+
+}  // namespace
+
+bool is_tree(const Description& description) {
+  return !description.steps().empty() && has_parts(description.steps().front());
+}
+
+std::vector<Problem> tree_problems(const Description& description, std::span<const Schema> sources) {
+  Structure structure;
+  const std::vector<bool> good = structure.walk(description, {});
+  std::vector<Problem> problems = std::move(structure.problems);
+  const std::vector<Branch> branches = branches_of(description);
+  if (good.size() != branches.size()) return problems;  // a source without parts that should have some
+  BranchProblems found;
+  for (size_t i = 0; i < branches.size(); ++i)
+    if (good[i]) found.add_branch(branches[i]);
+  std::vector<End> ends;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    if (!good[i]) continue;
+    const Schema schema = i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front());
+    Inference inference = infer(branches[i].description, schema, catalog());
+    for (Problem& problem : unbounded_problems(branches[i].description))
+      inference.problems.push_back(std::move(problem));
+    std::erase_if(inference.problems,
+                  [&](const Problem& problem) { return structure.wrong_places.contains(problem.op); });
+    if (inference.problems.empty()) ends.push_back({&branches[i], std::move(inference.schemas.back())});
+    for (Problem& problem : inference.problems) found.add(branches[i], std::move(problem));
+  }
+  for (Problem& problem : std::move(found).take()) problems.push_back(std::move(problem));
+  FieldComparison(description, ends).report(problems);
+  return problems;
+}
+
+}  // namespace forebay
