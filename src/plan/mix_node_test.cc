@@ -246,6 +246,13 @@ TEST(MixNodeTest, places_of_a_part_in_a_window_are_uniform) {
   EXPECT_LT(distance, 1.95 / std::sqrt(1000));
 }
 
+// States of runs rely on it.
+TEST(MixNodeTest, draws_never_change) {
+  const std::vector<int32_t> leaves = leaves_of(*mixed({500, 500, 500}, weighted({0.5, 0.3, 0.2}, 2000)), 3);
+  EXPECT_EQ((std::vector<int32_t>(leaves.begin() + 1500, leaves.begin() + 1524)),
+            (std::vector<int32_t>{1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 2, 0, 1, 1, 2, 2, 0, 1, 0, 2, 0, 2}));
+}
+
 TEST(MixNodeTest, seeds_differ) {
   const auto leaves = [](uint64_t seed) { return leaves_of(*mixed({900, 900}, weighted({1, 1}, 4000, seed)), 0); };
   EXPECT_GT(differences(leaves(1), leaves(2)), 1800);
