@@ -17,6 +17,7 @@ namespace {
 struct Candidate {
   int64_t draws = 0;  // with that one
   int64_t weight = 0;
+  int64_t part = 0;  // of the share that is reached, of the period
   size_t child = 0;
 };
 
@@ -26,29 +27,48 @@ bool is_due_earlier(const Candidate& a, const Candidate& b) {
   return left != right ? left < right : a.child < b.child;
 }
 
+// Advances `drawn` to the end of the row-th window. Each child has made ⌊share⌋ or ⌈share⌉ draws
+// there; of those between, the first ones by `is_before` have made one more.
+template <typename IsBefore>
+void advance(const std::vector<int64_t>& weights, int64_t row, std::vector<int64_t>* drawn, IsBefore is_before) {
+  std::vector<Candidate> candidates;
+  int64_t left = row * WindowCounts::kSize;
+  for (size_t child = 0; child < weights.size(); ++child) {
+    const int64_t share = row * WindowCounts::kSize * weights[child];
+    const int64_t whole = share / kMixPeriod;
+    (*drawn)[child] = std::max((*drawn)[child], whole);
+    left -= (*drawn)[child];
+    if ((*drawn)[child] == whole && share % kMixPeriod > 0)
+      candidates.push_back({whole + 1, weights[child], share % kMixPeriod, child});
+  }
+  assert(left >= 0 && left <= static_cast<int64_t>(candidates.size()));
+  const auto chosen = candidates.begin() + left;
+  std::nth_element(candidates.begin(), chosen, candidates.end(), is_before);
+  std::for_each(candidates.begin(), chosen, [&](const Candidate& candidate) { ++(*drawn)[candidate.child]; });
+}
+
 // Tijdeman's rule for whole windows: of the draws whose share has begun at the end of a window, it
 // has those that must have been made the earliest. A draw's share begins when that of the one
 // before is reached. So at the end of every window each child has made ⌊share⌋ or ⌈share⌉ draws: a
 // schedule like that exists for single positions, and a rule by deadlines finds one if there is
 // one, also for windows. Counts of one child never become less.
-std::vector<uint16_t> table_of_counts(const std::vector<int64_t>& weights, int64_t rows, int64_t window,
-                                      int64_t windows_of_period) {
+//
+// At the end of a step nothing has to be made later, and the rule would prefer the same children in
+// each step of a ramp. If `behind` is not empty, the last row prefers children that are behind.
+std::vector<uint16_t> table_of_counts(const std::vector<int64_t>& weights, int64_t rows,
+                                      const std::vector<int64_t>& behind) {
   std::vector<uint16_t> table(static_cast<size_t>(rows) * weights.size());
   std::vector<int64_t> drawn(weights.size());
-  std::vector<Candidate> candidates;
+  const auto most_behind = [&](const Candidate& a, const Candidate& b) {
+    const int64_t left = behind[a.child] + a.part, right = behind[b.child] + b.part;
+    return left != right ? left > right : a.child < b.child;
+  };
   for (int64_t row = 1; row < rows; ++row) {
-    candidates.clear();
-    int64_t left = row * window;
-    for (size_t child = 0; child < weights.size(); ++child) {
-      const int64_t whole = row * weights[child] / windows_of_period, part = row * weights[child] % windows_of_period;
-      drawn[child] = std::max(drawn[child], whole);
-      left -= drawn[child];
-      if (drawn[child] == whole && part > 0) candidates.push_back({whole + 1, weights[child], child});
+    if (row == rows - 1 && !behind.empty()) {
+      advance(weights, row, &drawn, most_behind);
+    } else {
+      advance(weights, row, &drawn, is_due_earlier);
     }
-    assert(left >= 0 && left <= static_cast<int64_t>(candidates.size()));
-    const auto chosen = candidates.begin() + left;
-    std::nth_element(candidates.begin(), chosen, candidates.end(), is_due_earlier);
-    std::for_each(candidates.begin(), chosen, [&](const Candidate& candidate) { ++drawn[candidate.child]; });
     std::copy(drawn.begin(), drawn.end(), table.begin() + row * static_cast<std::ptrdiff_t>(weights.size()));
   }
   return table;
@@ -59,13 +79,23 @@ std::vector<uint16_t> table_of_counts(const std::vector<int64_t>& weights, int64
 MixCounts::MixCounts(const std::vector<MixStep>& steps, const PermutationKey& windows) {
   steps_.reserve(steps.size());
   std::vector<int64_t> drawn(steps[0].weights.size());
+  std::vector<int64_t> behind(drawn.size());  // shares of all steps without the draws, of the period
   for (size_t i = 0; i < steps.size(); ++i) {
-    const int64_t end = i + 1 < steps.size() ? steps[i + 1].from : Numbering::kNever;
-    // One row for the beginning of each window, and one for the end of the last.
-    const int64_t rows = std::min(kWindowsOfPeriod, (end - steps[i].from + kSize - 1) / kSize + 1);
-    steps_.push_back({steps[i].from, end, steps[i].weights, drawn,
-                      table_of_counts(steps[i].weights, rows, kSize, kWindowsOfPeriod)});
-    if (i + 1 < steps.size()) drawn = drawn_after(steps_.back(), windows);
+    const std::vector<int64_t>& weights = steps[i].weights;
+    const int64_t end = i + 1 < steps.size() ? steps[i + 1].from : Numbering::kNever, length = end - steps[i].from;
+    // One row for the beginning of each window, and one for the end of the last. A step of a
+    // period leaves nobody behind.
+    const int64_t rows = std::min(kWindowsOfPeriod, (length + kSize - 1) / kSize + 1);
+    const bool evens_out = steps[i].in_ramp && length % kSize == 0 && length < kMixPeriod;
+    steps_.push_back({steps[i].from, end, weights, drawn,
+                      table_of_counts(weights, rows, evens_out ? behind : std::vector<int64_t>())});
+    if (i + 1 == steps.size()) break;
+    drawn = drawn_after(steps_.back(), windows);
+    // The products may overflow; the differences are small.
+    for (size_t child = 0; child < drawn.size(); ++child)
+      behind[child] +=
+          static_cast<int64_t>(static_cast<uint64_t>(weights[child]) * static_cast<uint64_t>(length) -
+                               static_cast<uint64_t>(drawn[child] - steps_.back().drawn[child]) * kMixPeriod);
   }
 }
 

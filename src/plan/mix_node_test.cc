@@ -131,6 +131,31 @@ TEST(MixNodeTest, shares_of_a_thousand_parts) {
   expect_shares(weighted(weights, 5000), 1000);
 }
 
+// Errors of the steps of a ramp do not add up.
+TEST(MixNodeTest, shares_of_a_whole_ramp) {
+  std::mt19937_64 random(9);
+  for (const size_t children : {2, 8, 64}) {
+    MixOptions options = weighted(std::vector<double>(children), 5000);
+    options.stages.push_back({100 * kWindow, std::vector<double>(children)});
+    for (MixOptions::Stage& stage : options.stages) {
+      for (double& weight : stage.weights) weight = static_cast<double>(1 + random() % 1000);
+    }
+    options.ramp_linear = true;
+    const std::vector<MixStep> steps = mix_steps(options);
+    ASSERT_EQ(steps.size(), 101);
+    const auto node = mixed(std::vector<int64_t>(children, 1000), options);
+    std::vector<int64_t> shares(children);  // of the period
+    for (size_t i = 0; i < 100; ++i) {
+      const std::vector<int64_t> drawn = drawn_before(*node, steps[i + 1].from, 1000);
+      for (size_t child = 0; child < children; ++child) {
+        shares[child] += steps[i].weights[child] * kWindow;
+        ASSERT_LT(std::abs(drawn[child] * kMixPeriod - shares[child]), kMixPeriod)
+            << "part " << child << " of " << children;
+      }
+    }
+  }
+}
+
 TEST(MixNodeTest, a_part_goes_on_in_the_next_epoch_where_it_is) {
   const auto node = mixed({100, 1000}, weighted({1, 1}, 150));
   const std::vector<Draw> draws = walk(*node, 20);
@@ -219,6 +244,13 @@ TEST(MixNodeTest, places_of_a_part_in_a_window_are_uniform) {
   for (size_t i = 0; i < places.size(); ++i)
     distance = std::max(distance, std::abs((places[i] + 0.5) / kWindow - (static_cast<double>(i) + 0.5) / 1000));
   EXPECT_LT(distance, 1.95 / std::sqrt(1000));
+}
+
+// States of runs rely on it.
+TEST(MixNodeTest, draws_never_change) {
+  const std::vector<int32_t> leaves = leaves_of(*mixed({500, 500, 500}, weighted({0.5, 0.3, 0.2}, 2000)), 3);
+  EXPECT_EQ((std::vector<int32_t>(leaves.begin() + 1500, leaves.begin() + 1524)),
+            (std::vector<int32_t>{1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 2, 0, 1, 1, 2, 2, 0, 1, 0, 2, 0, 2}));
 }
 
 TEST(MixNodeTest, seeds_differ) {

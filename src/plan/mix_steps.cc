@@ -54,7 +54,7 @@ void add_ramp(const MixOptions::Stage& stage, const MixOptions::Stage& next, std
     const int64_t end = std::min(begin + length, ramp);
     const double middle = (static_cast<double>(begin) + static_cast<double>(end)) / 2 / static_cast<double>(ramp);
     for (size_t i = 0; i < shares.size(); ++i) shares[i] = from[i] * (1 - middle) + to[i] * middle;
-    steps->push_back({stage.from + begin, whole_weights(shares)});
+    steps->push_back({stage.from + begin, whole_weights(shares), true});
   }
 }
 
@@ -91,7 +91,7 @@ std::vector<MixStep> mix_steps(const MixOptions& options) {
     if (options.ramp_linear && i + 1 < options.stages.size()) {
       add_ramp(stage, options.stages[i + 1], &steps);
     } else {
-      steps.push_back({stage.from, whole_weights(stage.weights)});
+      steps.push_back({stage.from, whole_weights(stage.weights), false});
     }
   }
   return steps;

@@ -15,6 +15,7 @@ constexpr int64_t kMixPeriod = int64_t{1} << 16;
 struct MixStep {
   int64_t from = 0;
   std::vector<int64_t> weights;  ///< of kMixPeriod; they add up to it
+  bool in_ramp = false;
 };
 
 /// Whole numbers that add up to kMixPeriod, as mix_node() promises. At least one weight is above 0,

@@ -103,18 +103,21 @@ struct MixOptions {
 /// next one, and in the next epoch of the mix all go on where they are.
 ///
 /// Weights become whole numbers that add up to 2^16, by the largest remainder; one above 0 is at
-/// least 1. If this raises m weights to 1, the error of a share is below (1 + m × share) × 2^-16. Each stage is cut into windows of 1,024 positions from its beginning
-/// on. At the end of every window, the draws that a child has made in the stage are within one of
-/// its share (Tijdeman's rule). The arrangement inside a window is random. A stage that begins
-/// inside a window cuts it, and keeps what was arranged before: so no stage changes a position
-/// before its own beginning, unless ramp_linear is set. Such a cut is not the end of a window; the
-/// draws made by then are those of a random arrangement.
+/// least 1. If this raises m weights to 1, the error of a share is below (1 + m × share) × 2^-16.
+///
+/// Each stage is cut into windows of 1,024 positions from its beginning on. At the end of every
+/// window, the draws that a child has made in the stage are within one of its share (Tijdeman's
+/// rule). Errors of several stages add up; those of the steps of a ramp are evened out. The
+/// arrangement inside a window is random. A stage that begins inside a window cuts it and keeps
+/// what was arranged before, so no stage changes a position before its own beginning, unless
+/// ramp_linear is set. At such a cut the draws are those of a random arrangement, and may be
+/// further from the share.
 ///
 /// Memory: 144 bytes a child for each stage or step of a ramp.
 ///
 /// InvalidArgument for no children, stages that are not as described, weights that are negative,
-/// not finite, or all 0 in a stage, more than 2^16 weights above 0 in a stage or a ramp, a weight above 0 of
-/// an empty child, and an epoch that never ends or has 2^62 positions or more.
+/// not finite, or all 0 in a stage, more than 2^16 weights above 0 in a stage or a ramp, a weight
+/// above 0 of an empty child, and an epoch that never ends or has 2^62 positions or more.
 Result<std::unique_ptr<PlanNode>> mix_node(std::vector<std::unique_ptr<PlanNode>> children, const MixOptions& options);
 
 }  // namespace forebay

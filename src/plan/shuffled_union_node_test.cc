@@ -143,6 +143,13 @@ TEST(ShuffledUnionNodeTest, no_two_windows_are_arranged_alike) {
   }
 }
 
+// States of runs rely on it.
+TEST(ShuffledUnionNodeTest, draws_never_change) {
+  const std::vector<int32_t> leaves = leaves_of(*united({1000, 600, 400}), 3);
+  EXPECT_EQ((std::vector<int32_t>(leaves.begin() + 1500, leaves.begin() + 1524)),
+            (std::vector<int32_t>{2, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 2}));
+}
+
 TEST(ShuffledUnionNodeTest, seeds_differ) {
   EXPECT_GT(differences(leaves_of(*united({2000, 2000}, 1), 0), leaves_of(*united({2000, 2000}, 2), 0)), 1800);
   EXPECT_EQ(leaves_of(*united({2000, 2000}, 1), 0), leaves_of(*united({2000, 2000}, 1), 0));

@@ -22,7 +22,8 @@ class SlowMix {
     std::vector<int32_t> children;
     for (size_t i = 0; i < steps_.size() && static_cast<int64_t>(children.size()) < count; ++i) {
       const int64_t end = i + 1 < steps_.size() ? std::min(count, steps_[i + 1].from) : count;
-      add_step(steps_[i], end, &children);
+      const bool last = i + 1 == steps_.size();
+      add_step(i, last ? int64_t{1} << 62 : steps_[i + 1].from, end, &children);
     }
     return children;
   }
@@ -38,7 +39,12 @@ class SlowMix {
     }
   };
 
-  void add_step(const MixStep& step, int64_t end, std::vector<int32_t>* children) const {
+  // Adds the positions up to `end`, which may be before the end of the step.
+  void add_step(size_t number, int64_t step_end, int64_t end, std::vector<int32_t>* children) const {
+    const MixStep& step = steps_[number];
+    const int64_t length = step_end - step.from;
+    const bool evens_out = step.in_ramp && length % 1024 == 0 && length < kMixPeriod;
+    const std::vector<int64_t> behind = evens_out ? behind_after(number, length, *children) : std::vector<int64_t>();
     std::vector<int64_t> drawn(step.weights.size());
     for (int64_t begin = step.from; begin < end; begin += 1024) {
       std::vector<Possible> possible;
@@ -47,7 +53,19 @@ class SlowMix {
         for (int64_t n = drawn[child] + 1; (n - 1) * kMixPeriod < step.weights[child] * (begin + 1024 - step.from); ++n)
           possible.push_back({n, step.weights[child], static_cast<int32_t>(child)});
       }
-      std::sort(possible.begin(), possible.end());
+      if (evens_out && begin + 1024 == step_end) {
+        // What must have been drawn, then what is most behind.
+        const auto due = std::partition(possible.begin(), possible.end(), [&](const Possible& draw) {
+          return draw.number * kMixPeriod <= draw.weight * length;
+        });
+        std::sort(due, possible.end(), [&](const Possible& a, const Possible& b) {
+          const int64_t left = behind[static_cast<size_t>(a.child)] - a.number * kMixPeriod;
+          const int64_t right = behind[static_cast<size_t>(b.child)] - b.number * kMixPeriod;
+          return left != right ? left > right : a.child < b.child;
+        });
+      } else {
+        std::sort(possible.begin(), possible.end());
+      }
       possible.resize(1024);
       std::vector<int32_t> window;
       for (const Possible& draw : possible) {
@@ -59,6 +77,17 @@ class SlowMix {
       window.resize(static_cast<size_t>(std::min<int64_t>(1024, end - begin)));
       children->insert(children->end(), window.begin(), window.end());
     }
+  }
+
+  // The share of each child, of the period, at the end of a step, without the draws before it.
+  std::vector<int64_t> behind_after(size_t number, int64_t length, const std::vector<int32_t>& children) const {
+    std::vector<int64_t> behind(steps_[number].weights.size());
+    for (size_t i = 0; i <= number; ++i) {
+      for (size_t child = 0; child < behind.size(); ++child)
+        behind[child] += steps_[i].weights[child] * (i == number ? length : steps_[i + 1].from - steps_[i].from);
+    }
+    for (const int32_t child : children) behind[static_cast<size_t>(child)] -= kMixPeriod;
+    return behind;
   }
 
   static void arrange(const PermutationKey& key, std::vector<int32_t>* window) {

@@ -202,7 +202,7 @@ def test_a_field_may_say_the_part():
 def test_parts_have_steps_of_their_own_and_steps_in_common():
     pipeline = (
         fb.mix({"a": numbers(40).map(lambda s: {"x": s["x"], "y": s["x"] * 2}), "b": numbers(40, 100).map(lambda s: {"x": s["x"], "y": -s["x"]})})
-        .map(lambda s: {"z": s["y"] + 1}, fields=["y"], adds=["z"])
+        .map(lambda s: {**s, "z": s["y"] + 1})
         .batch(8)
     )
     with fb.Loader(pipeline, epochs=1) as loader:

@@ -134,13 +134,31 @@ class Compiler {
     const Schema& all = whole.schemas[0];
     needed_ = needed_steps(description, end_, whole, live, catalog(),
                            [&](const LiveFields& first) { return chunks ? read_of_chunks(all, first) : all; });
-    if (asked.empty()) return;
-    // Asks user code before this step for exactly these fields.
+    if (!asked.empty()) {
+      // Asks user code before this step for exactly these fields.
+      add_select(std::move(asked), end_, std::move(live));
+    } else if (input_.branch && !input_.branch->fields.empty()) {
+      drop_batch();
+      add_select(input_.branch->fields, end_ - 1, LiveFields(input_.branch->fields));
+    }
+  }
+
+  // Nothing may follow a batch, which is the last step and makes no stage.
+  void drop_batch() {
+    std::vector<OpSpec> steps = needed_.description.steps();
+    if (def_of(steps.back()).effect != OpEffect::kBatching) return;
+    steps.pop_back();
+    needed_.description = Description::of(std::move(steps));
+    needed_.steps.pop_back();
+    needed_.live.pop_back();
+  }
+
+  void add_select(std::vector<std::string> fields, size_t step, LiveFields live) {
     OpSpec select;
     select.name = "select";
-    select.args["fields"] = asked;
+    select.args["fields"] = std::move(fields);
     needed_.description = needed_.description.append(std::move(select));
-    needed_.steps.push_back(end_);
+    needed_.steps.push_back(step);
     needed_.live.push_back(std::move(live));
   }
 

@@ -28,6 +28,8 @@ struct CompileInput {
     std::string name;
     int32_t part = 0;
     std::span<const size_t> numbers;
+    /// Order of the fields in batches, which all branches have. Empty: as they come.
+    std::vector<std::string> fields;
   };
   std::optional<BranchName> branch = {};
   /// Turns on the traces of all branches of a run.

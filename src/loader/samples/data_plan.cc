@@ -112,25 +112,12 @@ std::vector<std::string> fields_of(const BranchData& data) {
   return names;
 }
 
-// Adds a step to the branch that gives its fields in this order.
-void order_fields(const std::vector<std::string>& names, Branch& branch) {
-  std::vector<OpSpec> steps = branch.description.steps();
-  const auto at = std::ranges::find_if(
-      steps, [](const OpSpec& step) { return catalog().has_effect(step, OpEffect::kBatching); });
-  OpSpec select;
-  select.name = "select";
-  select.args["fields"] = names;
-  // It calls no function, so its number does not matter.
-  branch.numbers.insert(branch.numbers.begin() + (at - steps.begin()), 0);
-  steps.insert(at, std::move(select));
-  branch.description = Description::of(std::move(steps));
-}
-
+// Decides the order of fields that all branches have, if it is not the same in all of them.
 void align_fields(std::vector<BranchData>& branches) {
   const std::vector<std::string> wanted = fields_of(branches.front());
-  for (size_t i = 1; i < branches.size(); ++i) {
-    const std::vector<std::string> names = fields_of(branches[i]);
-    if (names != wanted && std::ranges::is_permutation(names, wanted)) order_fields(wanted, branches[i].branch);
+  for (BranchData& data : branches) {
+    const std::vector<std::string> names = fields_of(data);
+    if (names != wanted && std::ranges::is_permutation(names, wanted)) data.fields = wanted;
   }
 }
 

@@ -19,6 +19,8 @@ struct BranchData {
   Branch branch;
   std::shared_ptr<const Source> source = {};  ///< null if only the number of samples is known
   uint64_t seed = 0;                          ///< of its order, random numbers and replacements
+  /// Order of its fields in batches, where that of the branch is not that of others. Else empty.
+  std::vector<std::string> fields = {};
   ChosenSamples chosen = {};
   Ordering ordering = {};
 };
