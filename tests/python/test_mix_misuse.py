@@ -67,7 +67,7 @@ WRONG = [
     (fb.mix({"a": text().pack(8, field="text")}), "a: 1: pack", "not there yet", "leave it out"),
     (fb.mix({"a": a().rehearse(2, 10)}), "a: 1: rehearse", "not there yet", "leave it out"),
     (fb.mix({"a": text().buffer()}), "a: 1: buffer", "for streams", "leave it out"),
-    (fb.mix({"a": fb.stream("redis://localhost/log")}), "a: 0: stream", "streams as parts are not there yet", "by itself"),
+    (fb.mix({"a": fb.stream("redis://localhost/0/log", fields={"x": "int64"})}), "a: 0: stream", "streams as parts are not there yet", "by itself"),
     (fb.mix({"a": fb.text("log", follow=True)}), "a: 0: text", "streams as parts are not there yet", "by itself"),
     (fb.mix({"a": fb.mix({"b": text().batch(2)})}), "a/b: 1: batch", "no batches of its own", "behind all parts"),
     (fb.mix({"a": images(), "b": images().take(0)}).select("image"), "b: 1: take", "n is 0", "at least 1"),
