@@ -108,6 +108,9 @@ struct BranchPlan {
   /// otherwise.
   std::string rehearsed_field = {};
   std::vector<OutputField> outputs;
+  /// For each output, its index in the outputs of the whole plan. Empty if that is the same.
+  std::vector<size_t> batch_outputs = {};
+  size_t batch_output(size_t output) const { return batch_outputs.empty() ? output : batch_outputs[output]; }
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
   /// Counters of the last step, which writes rows into the batch. Deferred work (decode, resize, …)
   /// is done and counted there.

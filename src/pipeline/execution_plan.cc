@@ -7,9 +7,12 @@ namespace forebay {
 namespace {
 
 std::vector<OutputField> common_outputs(const std::vector<std::shared_ptr<const BranchPlan>>& branches) {
-  std::vector<OutputField> outputs = branches.front()->outputs;
+  const BranchPlan& first = *branches.front();
+  std::vector<OutputField> outputs(first.outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[first.batch_output(i)] = first.outputs[i];
   for (const auto& branch : branches) {
-    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].may_differ |= branch->outputs[i].may_differ;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outputs[branch->batch_output(i)].may_differ |= branch->outputs[i].may_differ;
   }
   return outputs;
 }

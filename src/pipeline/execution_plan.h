@@ -17,8 +17,7 @@ class ExecutionPlan {
   /// The plan of a pipeline with one branch. Not explicit: such a plan is as good as its branch.
   ExecutionPlan(std::shared_ptr<const BranchPlan> only);
   ExecutionPlan(std::shared_ptr<BranchPlan> only) : ExecutionPlan(std::shared_ptr<const BranchPlan>(std::move(only))) {}
-  /// `branches`: at least one, by leaf of the plan. Their outputs have the same fields in the same
-  /// order.
+  /// `branches`: at least one, by leaf of the plan. Their outputs have the same fields.
   explicit ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches);
 
   size_t size() const { return shared_->branches.size(); }

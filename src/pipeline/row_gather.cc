@@ -95,7 +95,7 @@ void RowGather::copy_packed() {
   std::vector<uint8_t*> slots;
   slots.reserve(packed.parts().size());
   for (const PackedRows::Part& part : packed.parts())
-    slots.push_back(batch_.slot(part.field, destinations_.empty() ? input_.begin : 0));
+    slots.push_back(batch_.slot(plan_.batch_output(part.field), destinations_.empty() ? input_.begin : 0));
   packed.gather(pointers, slots, destinations_);
 }
 
@@ -124,7 +124,7 @@ void RowGather::refer_to_unpacked() {
       const int64_t row = destinations_.empty() ? input_.begin + static_cast<int64_t>(i) : destinations_[i];
       const auto [values, ends] = columns[place.chunk];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
-      batch_.set_reference(unpacked.field, row, {values + begin * size, (end - begin) * size});
+      batch_.set_reference(plan_.batch_output(unpacked.field), row, {values + begin * size, (end - begin) * size});
     }
   }
 }
@@ -135,7 +135,7 @@ Status RowGather::copy_unpacked(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {
     for (const PackedRows::UnpackedField& unpacked : plan_.chunks->packed.unpacked()) {
-      for (int64_t i = input_.begin; i < input_.end; ++i) visit(unpacked.field, placement_.row(i));
+      for (int64_t i = input_.begin; i < input_.end; ++i) visit(plan_.batch_output(unpacked.field), placement_.row(i));
     }
   };
   each([&](size_t output, int64_t row) { bytes += batch_.reference(output, row).size(); });

@@ -169,7 +169,7 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input, const RowPlace
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const OutputField& output = plan_->outputs[i];
-    if (Status status = gather_field(plan_->samples(), output, i, ids, input, placement, batch); !status.ok()) {
+    if (Status status = gather_field(plan_->samples(), output, plan_->batch_output(i), ids, input, placement, batch); !status.ok()) {
       result.fatal = locate(std::move(status), ids.front());
       result.verdict = Verdict::kFatal;
       return result;
@@ -357,7 +357,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& placement, int64_
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
       bytes += value.nbytes();
       if (placement.outlasts_chunks) own_memory(value);
-      batch.store(i, row, std::move(value));
+      batch.store(plan_->batch_output(i), row, std::move(value));
       continue;
     }
     if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
@@ -365,13 +365,13 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& placement, int64_
       if (output.may_differ && value.kind != FieldKind::kAny) {
         FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
         bytes += value.nbytes();
-        batch.store(i, row, std::move(value));
+        batch.store(plan_->batch_output(i), row, std::move(value));
         continue;
       }
       return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
                                                     dtype_name(value.dtype()), value.shape().to_string()));
     }
-    FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
+    FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(plan_->batch_output(i), row), *output.row_bytes}, memory));
     bytes += *output.row_bytes;
   }
   plan_->write_counters->add(1, read, bytes, 0);

@@ -1,6 +1,7 @@
 #include "loader/compile/compile.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -134,23 +135,11 @@ class Compiler {
     const Schema& all = whole.schemas[0];
     needed_ = needed_steps(description, end_, whole, live, catalog(),
                            [&](const LiveFields& first) { return chunks ? read_of_chunks(all, first) : all; });
-    if (!asked.empty()) {
-      // Asks user code before this step for exactly these fields.
-      add_select(std::move(asked), end_, std::move(live));
-    } else if (input_.branch && !input_.branch->fields.empty()) {
-      drop_batch();
-      add_select(input_.branch->fields, end_ - 1, LiveFields(input_.branch->fields));
-    }
-  }
-
-  // Nothing may follow a batch, which is the last step and makes no stage.
-  void drop_batch() {
-    std::vector<OpSpec> steps = needed_.description.steps();
-    if (def_of(steps.back()).effect != OpEffect::kBatching) return;
-    steps.pop_back();
-    needed_.description = Description::of(std::move(steps));
-    needed_.steps.pop_back();
-    needed_.live.pop_back();
+    // User code before this step is asked for exactly these fields.
+    if (!asked.empty()) return add_select(std::move(asked), end_, std::move(live));
+    if (!input_.branch || !input_.branch->selects) return;
+    drop_batch();
+    add_select(input_.branch->fields, end_ - 1, LiveFields(input_.branch->fields));
   }
 
   void add_select(std::vector<std::string> fields, size_t step, LiveFields live) {
@@ -162,13 +151,24 @@ class Compiler {
     needed_.live.push_back(std::move(live));
   }
 
+  // Nothing may follow a batch, which is the last step and makes no stage.
+  void drop_batch() {
+    std::vector<OpSpec> steps = needed_.description.steps();
+    if (!catalog().has_effect(steps.back(), OpEffect::kBatching)) return;
+    steps.pop_back();
+    needed_.description = Description::of(std::move(steps));
+    needed_.steps.pop_back();
+    needed_.live.pop_back();
+  }
+
   // A plan with another meaning than the description must never run.
   Status check_reduced(const Inference& whole) const {
     std::string wrong;
     if (!inference_.problems.empty()) wrong = problems_as_status(inference_.problems).message();
     const Schema& made = inference_.schemas.back();
     const Schema& promised = whole.schemas[end_ - 1];
-    if (wrong.empty() && reader() == nullptr && !same_fields(made, promised))
+    const bool selects = input_.branch && input_.branch->selects;
+    if (wrong.empty() && reader() == nullptr && !selects && !same_fields(made, promised))
       wrong = fmt::format("it gives ({}) in place of ({})", made.to_string(), promised.to_string());
     if (wrong.empty()) return {};
     return internal_error(fmt::format("the plan of a pipeline is wrong: {}\nthe pipeline:\n{}\nits plan:\n{}", wrong,
@@ -416,11 +416,21 @@ class Compiler {
       output.gathered = output.row_bytes && from && samples != nullptr && samples->gathers(*from);
       output.source_field = from.value_or(0);
       output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
+      if (input_.branch && input_.branch->unsized.contains(field.name)) {
+        output.row_bytes.reset();
+        output.gathered = output.may_differ = false;
+        output.field.kind = FieldKind::kAny;
+      }
       if (packs()) {  // blocks have no row size
         output.row_bytes.reset();
         output.gathered = output.may_differ = false;
       }
       plan_->outputs.push_back(std::move(output));
+      if (input_.branch && !input_.branch->fields.empty()) {
+        const auto& fields = input_.branch->fields;
+        plan_->batch_outputs.push_back(
+            static_cast<size_t>(std::ranges::find(fields, field.name) - fields.begin()));
+      }
     }
   }
 
@@ -446,10 +456,36 @@ class Compiler {
 
 Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
 
-Result<ExecutionPlan> compile(std::span<const CompileInput> branches) {
+namespace {
+
+Result<std::vector<std::shared_ptr<const BranchPlan>>> compile_each(std::span<const CompileInput> branches) {
   std::vector<std::shared_ptr<const BranchPlan>> plans;
   for (const CompileInput& branch : branches) {
     FOREBAY_ASSIGN(plans.emplace_back(), compile(branch));
+  }
+  return plans;
+}
+
+// Names of outputs that are not of one type and shape in all branches, as far as the plans know.
+std::set<std::string> differing_outputs(const std::vector<std::shared_ptr<const BranchPlan>>& plans) {
+  std::set<std::string> names;
+  std::map<std::string, std::string> first;
+  for (const OutputField& output : plans.front()->outputs) first[output.field.name] = output.field.to_string();
+  for (const auto& plan : plans) {
+    for (const OutputField& output : plan->outputs)
+      if (output.field.to_string() != first[output.field.name]) names.insert(output.field.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<ExecutionPlan> compile(std::span<CompileInput> branches) {
+  FOREBAY_ASSIGN(auto plans, compile_each(branches));
+  // Fields that differ and are known in all branches were found by check().
+  if (const std::set<std::string> unsized = differing_outputs(plans); !unsized.empty()) {
+    for (CompileInput& branch : branches) branch.branch->unsized = unsized;
+    FOREBAY_ASSIGN(plans, compile_each(branches));
   }
   return ExecutionPlan(std::move(plans));
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,12 @@ struct CompileInput {
     std::string name;
     int32_t part = 0;
     std::span<const size_t> numbers;
-    /// Order of the fields in batches, which all branches have. Empty: as they come.
-    std::vector<std::string> fields;
+    /// The fields of all branches, in the order of batches. Empty: as they come.
+    std::vector<std::string> fields = {};
+    /// Asks user code, which may return any fields, for these.
+    bool selects = false;
+    /// Fields whose type or shape is not known in all branches, so that no branch relies on it.
+    std::set<std::string> unsized = {};
   };
   std::optional<BranchName> branch = {};
   /// Turns on the traces of all branches of a run.
@@ -55,7 +60,7 @@ struct CompileInput {
 /// the random numbers of the other steps. The reduced description is checked again: Internal, with
 /// both descriptions, if it is invalid or gives other fields.
 Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input);
-/// The same for all branches of a pipeline.
-Result<ExecutionPlan> compile(std::span<const CompileInput> branches);
+/// The same for all branches of a pipeline. Sets BranchName::unsized.
+Result<ExecutionPlan> compile(std::span<CompileInput> branches);
 
 }  // namespace forebay

@@ -118,7 +118,7 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   if (data_.branches.size() > 1) {
     const std::vector<PipelinePart>& parts = input_.description().steps().front().parts;
     const auto part = std::ranges::find(parts, branch.branch.path.front(), &PipelinePart::name);
-    input.branch = CompileInput::BranchName{branch.branch.name(), static_cast<int32_t>(part - parts.begin()), branch.branch.numbers, branch.fields};
+    input.branch = CompileInput::BranchName{branch.branch.name(), static_cast<int32_t>(part - parts.begin()), branch.branch.numbers, branch.fields, branch.selects};
   }
   input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
     return open_cache(branch, step, cached, least_bytes);

@@ -103,21 +103,31 @@ class PlanBuilder {
   size_t next_ = 0;  // the next leaf
 };
 
-// Returns the fields of a branch's batches by name, in their order. Empty if user code may add some.
-std::vector<std::string> fields_of(const BranchData& data) {
-  const Inference inference = infer(data.branch.description, data.source->schema(), catalog());
+// The fields of a branch's batches by name, as far as they are known without user code.
+struct KnownFields {
   std::vector<std::string> names;
-  if (inference.schemas.back().open_ended) return names;
-  for (const Field& field : inference.schemas.back()) names.push_back(field.name);
-  return names;
+  bool open_ended = false;  // user code may add others
+};
+
+KnownFields fields_of(const BranchData& data) {
+  const Schema schema = infer(data.branch.description, data.source->schema(), catalog()).schemas.back();
+  KnownFields known{{}, schema.open_ended};
+  for (const Field& field : schema) known.names.push_back(field.name);
+  return known;
 }
 
-// Decides the order of fields that all branches have, if it is not the same in all of them.
+// Decides the fields of batches: those of the first branch without user code that may return any.
+// If all have such code, their functions decide.
 void align_fields(std::vector<BranchData>& branches) {
-  const std::vector<std::string> wanted = fields_of(branches.front());
-  for (BranchData& data : branches) {
-    const std::vector<std::string> names = fields_of(data);
-    if (names != wanted && std::ranges::is_permutation(names, wanted)) data.fields = wanted;
+  std::vector<KnownFields> known;
+  for (const BranchData& data : branches) known.push_back(fields_of(data));
+  const auto closed = std::ranges::find(known, false, &KnownFields::open_ended);
+  if (closed == known.end()) return;
+  if (std::ranges::all_of(known, [&](const KnownFields& one) { return !one.open_ended && one.names == closed->names; }))
+    return;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    branches[i].selects = known[i].open_ended;
+    branches[i].fields = closed->names;
   }
 }
 

@@ -19,8 +19,9 @@ struct BranchData {
   Branch branch;
   std::shared_ptr<const Source> source = {};  ///< null if only the number of samples is known
   uint64_t seed = 0;                          ///< of its order, random numbers and replacements
-  /// Order of its fields in batches, where that of the branch is not that of others. Else empty.
+  // As in CompileInput::BranchName:
   std::vector<std::string> fields = {};
+  bool selects = false;
   ChosenSamples chosen = {};
   Ordering ordering = {};
 };
