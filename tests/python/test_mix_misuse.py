@@ -74,8 +74,8 @@ WRONG = [
     (fb.mix({"web": images().decode_image().center_crop(8).normalize(0, 0), "b": images()}), "web: 3: normalize", "", "above 0"),
     # weights
     (mix(weights={"a": -1, "b": 1}), "0: mix", "weights: that of 'a' is -1", "a number from 0 on"),
-    (mix(weights={"a": float("nan"), "b": 1}), "0: mix", "weights: that of 'a' is nan", "a number from 0 on"),
-    (mix(weights={"a": float("inf"), "b": 1}), "0: mix", "weights: that of 'a' is inf", "a number from 0 on"),
+    (mix(weights={"a": float("nan"), "b": 1}), "0: mix", 'weights: that of \'a\' is "nan"', "a number from 0 on"),
+    (mix(weights={"a": float("inf"), "b": 1}), "0: mix", 'weights: that of \'a\' is "inf"', "a number from 0 on"),
     (mix(weights={"a": "much", "b": 1}), "0: mix", "weights: that of 'a' is \"much\"", "a number from 0 on"),
     (mix(weights={"a": True, "b": 1}), "0: mix", "weights: that of 'a' is true", "a number from 0 on"),
     (mix(weights={"a": 0, "b": 0}), "0: mix", "weights: all are 0", "more than 0"),
@@ -87,7 +87,7 @@ WRONG = [
     # temperature
     (mix(temperature=0), "0: mix", "temperature is 0", "above 0"),
     (mix(temperature=-1), "0: mix", "temperature is -1", "above 0"),
-    (mix(temperature=float("nan")), "0: mix", "temperature is nan", "above 0"),
+    (mix(temperature=float("nan")), "0: mix", 'temperature is "nan"', "a number"),
     (mix(temperature=1, weights={"a": 1, "b": 1}), "0: mix", "more than one of weights, temperature and schedule", "give one of them"),
     (mix(temperature=1, schedule=[(0, {"a": 1, "b": 1})]), "0: mix", "more than one of weights, temperature and schedule", "give one of them"),
     # schedule
@@ -126,7 +126,7 @@ WRONG = [
     (mix().repeat(2).repeat(2), "2: repeat", "repeated already", "one .repeat()"),
     (mix().repeat(0), "1: repeat", "n is 0", "above 0"),
     # .repeat() of one data set
-    (text().repeat(float("nan")), "1: repeat", "n is nan", "above 0"),
+    (text().repeat(float("nan")), "1: repeat", 'n is "nan"', "a number"),
     (text().repeat(-1), "1: repeat", "n is -1", "above 0"),
     (text().repeat(2).repeat(2), "2: repeat", "repeated already", "one .repeat()"),
     (text().repeat(2).shuffle(), "2: shuffle", "behind .repeat()", "before .repeat()"),
