@@ -31,7 +31,7 @@ LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in 
 PUBLIC_HEADERS = {
     "status.h": "base", "result.h": "base", "dtype.h": "base", "buffer.h": "base", "tensor.h": "base",
     "string_list.h": "base", "data_warning.h": "base", "c.h": "base",  # declarations alone; src/capi has what they promise
-    "ledger.h": "telemetry", "stats/cache.h": "telemetry", "stats/histogram.h": "telemetry", "stats/rehearsal.h": "telemetry",
+    "ledger.h": "telemetry", "stats/cache.h": "telemetry", "stats/histogram.h": "telemetry", "stats/part.h": "telemetry", "stats/rehearsal.h": "telemetry",
     "stats/step.h": "telemetry", "stats/store.h": "telemetry", "stats/stream.h": "telemetry", "stats/time.h": "telemetry",
     "stats/tuning.h": "telemetry", "engine.h": "engine",
     "argument_types.h": "pipeline", "operator_options.h": "pipeline", "pipeline.h": "pipeline", "problem.h": "pipeline", "batch.h": "pipeline",

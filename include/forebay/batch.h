@@ -51,7 +51,7 @@ struct Batch {
   /// The part of a mix that each row comes from, by number. Empty if there are no parts.
   std::vector<int32_t> parts = {};
   std::shared_ptr<const std::vector<std::string>> part_names = {};  ///< by number; null if there are no parts
-  int64_t padding = 0;             ///< how many rows at the end are repeats
+  int64_t padding = 0;                                              ///< how many rows at the end are repeats
   int64_t epoch = 0;
   int64_t step = 0;
 

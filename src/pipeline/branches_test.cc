@@ -53,10 +53,11 @@ TEST(Branches, an_empty_description_is_one_without_steps) {
 TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
   const Description en = Description(spec_of("text")).append(spec_of("shuffle")), de = Description(spec_of("jsonl"));
   const Description code = Description(spec_of("parquet")).append(spec_of("repeat"));
-  const Description all = mix_of({{"web", mix_of({{"en", en}, {"de", de}}).append(spec_of("tokenize"))}, {"code", code}})
-                              .append(spec_of("cast"))
-                              .append(spec_of("repeat"))
-                              .append(spec_of("batch"));
+  const Description all =
+      mix_of({{"web", mix_of({{"en", en}, {"de", de}}).append(spec_of("tokenize"))}, {"code", code}})
+          .append(spec_of("cast"))
+          .append(spec_of("repeat"))
+          .append(spec_of("batch"));
   const std::vector<Branch> branches = branches_of(all, repeats());
   ASSERT_EQ(branches.size(), 3u);
   EXPECT_EQ(branches[0].name(), "web/en");
@@ -75,7 +76,8 @@ TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
 
 TEST(Branches, name_their_steps_by_the_pipelines_that_these_are_in) {
   const Description all =
-      mix_of({{"web", mix_of({{"en", Description(spec_of("text")).append(spec_of("shuffle"))}}).append(spec_of("cast"))}})
+      mix_of(
+          {{"web", mix_of({{"en", Description(spec_of("text")).append(spec_of("shuffle"))}}).append(spec_of("cast"))}})
           .append(spec_of("batch"));
   const Branch branch = branches_of(all, repeats()).front();
   Names places;
@@ -107,7 +109,8 @@ TEST(Branches, keep_what_their_steps_hold) {
 
 TEST(Branches, of_a_thousand_parts_are_numbered_alike) {
   std::vector<PipelinePart> parts;
-  for (int i = 0; i < 1000; ++i) parts.push_back({std::to_string(i), Description(spec_of("text")).append(spec_of("shuffle"))});
+  for (int i = 0; i < 1000; ++i)
+    parts.push_back({std::to_string(i), Description(spec_of("text")).append(spec_of("shuffle"))});
   const std::vector<Branch> branches = branches_of(mix_of(std::move(parts)).append(spec_of("batch")), repeats());
   ASSERT_EQ(branches.size(), 1000u);
   EXPECT_EQ(branches[999].numbers, (Numbers{1998, 1999, 2001}));

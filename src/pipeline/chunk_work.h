@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/columns.h"
+#include "pipeline/branch_plan.h"
 #include "pipeline/chunk.h"
 #include "pipeline/chunk_memory.h"
-#include "pipeline/branch_plan.h"
 #include "pipeline/stored_bytes.h"
 
 namespace forebay {

@@ -112,8 +112,9 @@ Description web() { return Description(step_of("parquet", {{"pattern", "web/*"}}
 Description code() { return Description(step_of("text", {{"pattern", "code"}})); }
 
 Description nested() {
-  return tree_of({{"web", tree_of({{"en", web()}, {"de", web().append(step_of("take", {{"n", 5}}))}})}, {"code", code()}},
-              {{"weights", {{"web", 3}, {"code", 1}}}})
+  return tree_of(
+             {{"web", tree_of({{"en", web()}, {"de", web().append(step_of("take", {{"n", 5}}))}})}, {"code", code()}},
+             {{"weights", {{"web", 3}, {"code", 1}}}})
       .append(step_of("batch", {{"n", 4}}));
 }
 
@@ -197,7 +198,8 @@ TEST(DescriptionTree, what_grows_without_bound_is_refused) {
 
 TEST(DescriptionTree, fingerprint_is_of_parts_and_of_how_they_are_mixed) {
   const auto print = [](const Description& description) { return description.fingerprint(roles()); };
-  const Hash128 mixed = print(tree_of({{"web", web()}, {"code", code()}}, {{"weights", {{"web", 3.0}, {"code", 1.0}}}}));
+  const Hash128 mixed =
+      print(tree_of({{"web", web()}, {"code", code()}}, {{"weights", {{"web", 3.0}, {"code", 1.0}}}}));
   const auto again = [&](std::vector<PipelinePart> parts, Json weights) {
     return print(tree_of(std::move(parts), {{"weights", std::move(weights)}}));
   };
@@ -210,7 +212,8 @@ TEST(DescriptionTree, fingerprint_is_of_parts_and_of_how_they_are_mixed) {
   EXPECT_FALSE(again({{"net", web()}, {"code", code()}}, weights) == mixed) << "another name";
   EXPECT_FALSE(again({{"web", web()}}, weights) == mixed) << "a part fewer";
   EXPECT_FALSE(again({{"web", web().append(step_of("take", {{"n", 5}}))}, {"code", code()}}, weights) == mixed);
-  EXPECT_FALSE(print(tree_of({{"a", web()}, {"b", code()}})) == print(tree_of({{"a", tree_of({{"b", code()}})}}))) << "nesting";
+  EXPECT_FALSE(print(tree_of({{"a", web()}, {"b", code()}})) == print(tree_of({{"a", tree_of({{"b", code()}})}})))
+      << "nesting";
 }
 
 TEST(Description, field_lists) {

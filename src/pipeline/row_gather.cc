@@ -46,8 +46,7 @@ void RowGather::find_rows() {
     for (int64_t i = input_.begin; i < input_.end; ++i)
       sources_.push_back(block.locate(batch_.rows()[static_cast<size_t>(placement_.row(i))].id));
     if (!placement_.sorted_rows.empty())
-      destinations_.assign(placement_.sorted_rows.begin() + input_.begin,
-                           placement_.sorted_rows.begin() + input_.end);
+      destinations_.assign(placement_.sorted_rows.begin() + input_.begin, placement_.sorted_rows.begin() + input_.end);
     return;
   }
   for (int64_t i = input_.begin; i < input_.end && result_.verdict != Verdict::kFatal; ++i) {

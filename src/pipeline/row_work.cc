@@ -92,8 +92,7 @@ class RowTime {
 
 }  // namespace
 
-RowWork::RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary,
-                 BadSample policy)
+RowWork::RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
       names_{"batch"} {
   for (const Stage& stage : plan_->stages) {
@@ -111,7 +110,8 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& pla
   try {
     if (plan_->chunks && plan_->chunks->gathers_rows)
       return RowGather(*this, *plan_, batch, input, placement).run(memory);
-    RowResult result = plan_->gathers_only() ? gather(batch, input, placement) : run_stages(input, batch, placement, memory);
+    RowResult result =
+        plan_->gathers_only() ? gather(batch, input, placement) : run_stages(input, batch, placement, memory);
     // gather() does not say which row is bad. A second pass row by row finds it and applies the
     // policy to it.
     if (plan_->gathers_only() && is_data_error(result.fatal.code()))
@@ -169,7 +169,8 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input, const RowPlace
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const OutputField& output = plan_->outputs[i];
-    if (Status status = gather_field(plan_->samples(), output, plan_->batch_output(i), ids, input, placement, batch); !status.ok()) {
+    if (Status status = gather_field(plan_->samples(), output, plan_->batch_output(i), ids, input, placement, batch);
+        !status.ok()) {
       result.fatal = locate(std::move(status), ids.front());
       result.verdict = Verdict::kFatal;
       return result;

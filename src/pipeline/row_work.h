@@ -11,9 +11,9 @@
 #include "base/record.h"
 #include "base/source.h"
 #include "pipeline/batch_job.h"
+#include "pipeline/branch_plan.h"
 #include "pipeline/chunk_table.h"
 #include "pipeline/element.h"
-#include "pipeline/branch_plan.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_entry.h"
 

@@ -428,8 +428,7 @@ class Compiler {
       plan_->outputs.push_back(std::move(output));
       if (input_.branch && !input_.branch->fields.empty()) {
         const auto& fields = input_.branch->fields;
-        plan_->batch_outputs.push_back(
-            static_cast<size_t>(std::ranges::find(fields, field.name) - fields.begin()));
+        plan_->batch_outputs.push_back(static_cast<size_t>(std::ranges::find(fields, field.name) - fields.begin()));
       }
     }
   }

@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "cache/cache.h"
-#include "pipeline/description.h"
 #include "pipeline/branch_plan.h"
+#include "pipeline/description.h"
 
 namespace forebay {
 

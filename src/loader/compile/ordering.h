@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/description.h"
 #include "pipeline/branch_plan.h"
+#include "pipeline/description.h"
 #include "plan/order.h"
 #include "plan/packing.h"
 #include "plan/shard_assignment.h"

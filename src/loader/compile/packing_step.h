@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/chunk_source.h"
-#include "pipeline/description.h"
 #include "pipeline/branch_plan.h"
+#include "pipeline/description.h"
 
 namespace forebay {
 

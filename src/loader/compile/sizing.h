@@ -18,10 +18,10 @@ struct SizingInput {
   };
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
-  RunShape run = {};               ///< rows are blocks if rows are packed; `threads` is ignored
+  RunShape run = {};                ///< rows are blocks if rows are packed; `threads` is ignored
   std::vector<Mixing> mixing = {};  ///< by branch, in place of `run`'s; empty: that of `run`
-  EngineLimits engine = {};        ///< of this process alone
-  int local_ranks = 1, ranks = 1;  ///< processes of the job on this machine, and on all machines
+  EngineLimits engine = {};         ///< of this process alone
+  int local_ranks = 1, ranks = 1;   ///< processes of the job on this machine, and on all machines
 };
 
 /// Chooses threads, request slots, window and memory for a plan. The plan must outlive the result.

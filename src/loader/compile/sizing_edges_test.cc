@@ -137,7 +137,7 @@ TEST(SizingEdges, OfChunksHoldThoseThatAreMixedOneOnItsWayAndABatch) {
   for (const int64_t block : {1, 4, 16}) {
     for (const int64_t lanes : {1, 3}) {
       const auto options = edge_sizes(chunks_of(200, kChunk, kChunk / 2),
-                                        {.threads = 1, .run = {.rows = 32, .block = block, .lanes = lanes}});
+                                      {.threads = 1, .run = {.rows = 32, .block = block, .lanes = lanes}});
       ASSERT_TRUE(options.ok());
       EXPECT_GE(options->memory.share.least, static_cast<uint64_t>(lanes * (block + 1)) * kChunk + kChunk + kChunk / 2);
       EXPECT_GE(options->memory.share.wanted, options->memory.share.least);
@@ -164,12 +164,11 @@ TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
   const BranchPlan plan = chunks_of(200, kChunk, kChunk);
   const auto refused = [&](uint64_t memory, int64_t block, int64_t lanes) {
     const Status status =
-        edge_sizes(plan, {.threads = 1, .memory = memory, .run = {.rows = 8, .block = block, .lanes = lanes}})
-            .status();
+        edge_sizes(plan, {.threads = 1, .memory = memory, .run = {.rows = 8, .block = block, .lanes = lanes}}).status();
     EXPECT_EQ(status.code(), Code::kOutOfBudget);
     EXPECT_TRUE(
-        edge_sizes(
-            plan, {.threads = 1, .memory = status.bytes_needed(), .run = {.rows = 8, .block = block, .lanes = lanes}})
+        edge_sizes(plan,
+                   {.threads = 1, .memory = status.bytes_needed(), .run = {.rows = 8, .block = block, .lanes = lanes}})
             .ok())
         << "the figure is enough";
     return status.message();

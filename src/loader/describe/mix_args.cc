@@ -50,7 +50,8 @@ class WeightRules {
             names_.empty() ? "give the parts" : "the parts are " + quoted_list(names_));
       const bool number = weight.is_number() && std::isfinite(weight.get<double>()) && weight.get<double>() >= 0;
       if (!number)
-        problems_.add(fmt::format("{}: that of '{}' is {}", what, name, shown_number(weight)), "give a number from 0 on");
+        problems_.add(fmt::format("{}: that of '{}' is {}", what, name, shown_number(weight)),
+                      "give a number from 0 on");
       sum += number ? weight.get<double>() : 0;
       numbers = numbers && number;
     }

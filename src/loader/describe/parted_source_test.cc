@@ -25,7 +25,8 @@ std::shared_ptr<const Source> opened_source(const Pipeline& pipeline) {
 }
 
 TEST(PartedSource, has_the_samples_of_its_branches_one_after_the_other) {
-  const auto source = opened_source(mix({{"a", counted(3)}, {"b", concat({counted(0), counted(2)})}, {"c", counted(4)}}));
+  const auto source =
+      opened_source(mix({{"a", counted(3)}, {"b", concat({counted(0), counted(2)})}, {"c", counted(4)}}));
   const PartedSource* const parted = as_parted(*source);
   ASSERT_NE(parted, nullptr);
   EXPECT_EQ(source->as_samples(), nullptr);
@@ -48,7 +49,8 @@ TEST(PartedSource, has_an_open_ended_schema_if_its_branches_differ) {
 
 TEST(PartedSource, has_a_version_of_names_and_versions_in_order) {
   const Hash128 version = opened_source(mix({{"a", counted(3)}, {"b", counted(4)}}))->version();
-  EXPECT_EQ(opened_source(mix({{"a", counted(3)}, {"b", counted(4)}}, {.weights = {{"a", 1}, {"b", 2}}}))->version(), version)
+  EXPECT_EQ(opened_source(mix({{"a", counted(3)}, {"b", counted(4)}}, {.weights = {{"a", 1}, {"b", 2}}}))->version(),
+            version)
       << "weights are not data";
   EXPECT_FALSE(opened_source(mix({{"b", counted(4)}, {"a", counted(3)}}))->version() == version);
   EXPECT_FALSE(opened_source(mix({{"c", counted(3)}, {"b", counted(4)}}))->version() == version);
@@ -63,8 +65,9 @@ TEST(PartedSource, is_checked_with_the_fields_of_each_branch) {
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].op, "1: select");
   EXPECT_NE(problems[0].message.find("(in 'b')"), std::string::npos) << problems[0].message;
-  EXPECT_TRUE(check(concat({counted(3), counted(4)}).batch(2).description(), *opened_source(concat({counted(3), counted(4)})))
-                  .empty());
+  EXPECT_TRUE(
+      check(concat({counted(3), counted(4)}).batch(2).description(), *opened_source(concat({counted(3), counted(4)})))
+          .empty());
 }
 
 TEST(PartedSource, of_parts_that_cannot_be_opened_is_not_opened) {

@@ -43,8 +43,7 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 }
 
 void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-                      const Ordering& ordering, const std::string& assignment, uint64_t seed,
-                      int64_t world_size) {
+                      const Ordering& ordering, const std::string& assignment, uint64_t seed, int64_t world_size) {
   const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
   const OpSpec* const batch = find_step(description, OpEffect::kBatching);
   std::string order = shuffle == nullptr ? "none" : "given";

@@ -20,8 +20,7 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 /// Publishes the settings that decide which rank gets which samples (Job::set_run()). The job then
 /// detects ranks whose settings differ. Budgets and paths are left out, since they may differ.
 void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-                      const Ordering& ordering, const std::string& assignment, uint64_t seed,
-                      int64_t world_size);
+                      const Ordering& ordering, const std::string& assignment, uint64_t seed, int64_t world_size);
 
 /// Assigns each cache entry of `plan` to an owner: the rank that gets the element in epoch 0
 /// (owner_by_placement()). Peers may request entries from then on.

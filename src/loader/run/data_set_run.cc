@@ -89,8 +89,8 @@ bool DataSetRun::needs_pass() const {
 
 // The pass over all samples and the epochs share one cache. Two caches of one place would each hold
 // what the pass computed.
-Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& branch, size_t step,
-                                                           const Hash128& cached, uint64_t least_bytes) {
+Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& branch, size_t step, const Hash128& cached,
+                                                           uint64_t least_bytes) {
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
   const Description& description = branch.branch.description;
@@ -118,7 +118,8 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   if (data_.branches.size() > 1) {
     const std::vector<PipelinePart>& parts = input_.description().steps().front().parts;
     const auto part = std::ranges::find(parts, branch.branch.path.front(), &PipelinePart::name);
-    input.branch = CompileInput::BranchName{branch.branch.name(), static_cast<int32_t>(part - parts.begin()), branch.branch.numbers, branch.fields, branch.selects};
+    input.branch = CompileInput::BranchName{branch.branch.name(), static_cast<int32_t>(part - parts.begin()),
+                                            branch.branch.numbers, branch.fields, branch.selects};
   }
   input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
     return open_cache(branch, step, cached, least_bytes);
@@ -143,8 +144,7 @@ Status DataSetRun::choose(RunSetup& setup) {
 
 Status DataSetRun::order(RunSetup& setup) {
   const int64_t ranks = input_.rank_info.world_size;
-  FOREBAY_ASSIGN(assignment_,
-                 choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
+  FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
   for (const BranchData& branch : data_.branches) {
     warn_of_shared_lanes(branch.ordering, ranks);
     setup.sizes.mixing.push_back({branch.ordering.block, lanes_of_rank(branch.ordering, ranks)});

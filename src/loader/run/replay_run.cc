@@ -107,7 +107,8 @@ Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
   setup.sizes.run.replayed_rows = replayed_;
   setup.sizes.run.rows += replayed_;
-  if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.branches.front().selection->size());
+  if (!read_field_.empty())
+    setup.sizes.run.classes = SampleClasses::expected_bytes(setup.branches.front().selection->size());
   return {};
 }
 

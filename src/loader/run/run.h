@@ -36,10 +36,10 @@ struct RunInput {
 struct RunSetup {
   /// One for each branch, at first one for the whole pipeline. Run::choose() completes them.
   std::vector<CompileInput> branches;
-  PassCallbacks callbacks;                         ///< for passes over all samples
-  std::optional<ExecutionPlan> plan = {};          ///< set after choose()
-  SizingInput sizes = {};                          ///< Run::order() adds the needs of the run
-  RunnerOptions runner = {};                       ///< Run::open_steps() adds memory of caches
+  PassCallbacks callbacks;                 ///< for passes over all samples
+  std::optional<ExecutionPlan> plan = {};  ///< set after choose()
+  SizingInput sizes = {};                  ///< Run::order() adds the needs of the run
+  RunnerOptions runner = {};               ///< Run::open_steps() adds memory of caches
 };
 
 /// The samples of a run's steps, for a replay buffer.

@@ -83,7 +83,8 @@ Result<Assignment> choose_assignment(const Description& description, const DataP
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
   if (request.shard_by == ShardBy::kLocality)
     return unsupported(
-        "shard_by='locality' is not for many data sets as one yet: leave it out, and each host caches what comes to it");
+        "shard_by='locality' is not for many data sets as one yet: leave it out, and each host caches what comes to "
+        "it");
   std::vector<int64_t> lanes;
   for (const BranchData& branch : data.branches) lanes.push_back(branch.ordering.lanes);
   if (std::ranges::all_of(lanes, [](int64_t each) { return each == 1; })) return Assignment{assignment_by_count()};

@@ -66,9 +66,10 @@ class PlanBuilder {
     for (const MixOptions::Stage& stage : options.stages) {
       for (size_t part = 0; part < children.size(); ++part) {
         if (stage.weights[part] > 0 && children[part]->size() == 0)
-          return invalid_argument(fmt::format("mix: '{}' has no samples, and a weight above 0; give it the weight 0, "
-                                              "or leave it out",
-                                              source.parts[part].name));
+          return invalid_argument(
+              fmt::format("mix: '{}' has no samples, and a weight above 0; give it the weight 0, "
+                          "or leave it out",
+                          source.parts[part].name));
       }
     }
     return mix_node(std::move(children), options);

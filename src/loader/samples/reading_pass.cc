@@ -32,7 +32,8 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   options.ragged = std::move(ragged);
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
-  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), BranchSamples{input.selection, input.seed}, schedule, 0, 1);
+  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order),
+                                                      BranchSamples{input.selection, input.seed}, schedule, 0, 1);
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = callbacks.on_runner(runner);
   for (bool over = false; status.ok() && !over;) {

@@ -94,7 +94,7 @@ class Chunks final : private ElementReads {
   const IsDue is_due_;
   ChunkTable table_;
   std::vector<uint32_t> decoded_;
-  int decoding_ = 0;  // number of chunks that are Running
+  int decoding_ = 0;                     // number of chunks that are Running
   std::optional<Cursor> closed_before_;  // the last place of close_before()
 };
 

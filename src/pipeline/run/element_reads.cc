@@ -15,8 +15,8 @@ class ElementReads::ElementRead final : public PendingRead {
  public:
   ElementRead(ElementReads& reads, std::shared_ptr<Element> of, uint64_t number, StoreSlots& slots, ReadRequest request,
               Claim bytes)
-      : PendingRead(slots, std::move(request), std::move(bytes), reads.counters(*of)), alive_(reads.core_.alive()), reads_(reads),
-        held_(reads.on_send(*of)), element(std::move(of)), trace_id(number),
+      : PendingRead(slots, std::move(request), std::move(bytes), reads.counters(*of)), alive_(reads.core_.alive()),
+        reads_(reads), held_(reads.on_send(*of)), element(std::move(of)), trace_id(number),
         ticket(std::get<Element::Reading>(element->state).ticket),
         piece(std::get<Element::Reading>(element->state).sent) {}
 

@@ -54,7 +54,8 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
                 "the rows of {} row groups are mixed, which needs {} bytes of memory with one batch; the "
                 "budget is {}: raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
                 block.chunks.size(), needed, core.memory.capacity());
-  return out_of_budget(message, needed).with_key(core.plan.branch(task.branch).chunks->source->chunk_name(block.chunks.front()->number));
+  return out_of_budget(message, needed)
+      .with_key(core.plan.branch(task.branch).chunks->source->chunk_name(block.chunks.front()->number));
 }
 
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
@@ -66,13 +67,13 @@ Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTa
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =
       std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.working_needed, least);
-  return core.row_work(task.branch).locate(
-      out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
-                                "for its batch), the budget is {}; raise "
-                                "memory= to {} or more",
-                                needed, size, task.working_needed, core.memory.capacity(), needed),
-                    needed),
-      id);
+  return core.row_work(task.branch)
+      .locate(out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
+                                        "for its batch), the budget is {}; raise "
+                                        "memory= to {} or more",
+                                        needed, size, task.working_needed, core.memory.capacity(), needed),
+                            needed),
+              id);
 }
 
 }  // namespace

@@ -124,8 +124,9 @@ struct Parts : StillRun {
     ChunksByBranch all;
     for (size_t branch = 0; branch < core.plan.size(); ++branch) {
       const bool has_chunks = core.plan.branch(branch).chunks != nullptr;
-      all.push_back(has_chunks ? std::make_unique<Chunks>(core, branch, engine.chunks, [](const Chunk&) { return true; })
-                               : nullptr);
+      all.push_back(has_chunks
+                        ? std::make_unique<Chunks>(core, branch, engine.chunks, [](const Chunk&) { return true; })
+                        : nullptr);
     }
     return all;
   }

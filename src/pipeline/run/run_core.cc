@@ -36,8 +36,8 @@ RunCore::RunCore(Engine& engine, ExecutionPlan run_plan, std::shared_ptr<StepSou
     : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
       row_works(works_of(plan, steps, options.bad_sample)),
       memory(*engine.memory, options.memory, options.threads, idle_buffers(plan, options), engine.batch_memory()),
-      fetcher({options.requests, options.find_requests, options.ranks}),
-      store_slots(slots_of_branches(plan, fetcher)), tuning(options.threads, options.requests) {}
+      fetcher({options.requests, options.find_requests, options.ranks}), store_slots(slots_of_branches(plan, fetcher)),
+      tuning(options.threads, options.requests) {}
 
 void RunCore::set_run(Advancing& run, std::weak_ptr<void> alive) {
   run_ = &run;

@@ -20,7 +20,8 @@ struct Asking : private Advancing {
   virtual ~Asking() = default;
   struct Read final : PendingRead {
     explicit Read(Asking& of)
-        : PendingRead(*of.core.store_slots[0], {Objects::key_of(0), {}, 1000}, Claim(), counters_of(of.core)), asking(of) {}
+        : PendingRead(*of.core.store_slots[0], {Objects::key_of(0), {}, 1000}, Claim(), counters_of(of.core)),
+          asking(of) {}
     void on_result(Result<Buffer>) override {
       asking.deepest = std::max(asking.deepest, ++asking.depth);
       EXPECT_TRUE(asking.core.mutex.try_lock()) << "stores are asked without the lock";

@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kFollowHostEveryNs = 1'000'000'000;
 }  // namespace
 
-Runner::Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan,
-               std::shared_ptr<StepSource> steps, RunnerOptions options)
+Runner::Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps,
+               RunnerOptions options)
     : generation_(process_generation()), engine_(std::move(engine)),
       window_(Window::make(*engine_, std::move(plan), std::move(steps), options)), core_(window_->core()),
       cores_(engine_->executor->cores()) {}

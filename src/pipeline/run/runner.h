@@ -30,8 +30,7 @@ class Runner {
  public:
   /// The run uses threads and memory of `engine`, which it shares with other runs until it is
   /// closed.
-  Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps,
-         RunnerOptions options);
+  Runner(std::shared_ptr<Engine> engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -75,9 +74,7 @@ class Runner {
   std::vector<uint32_t> decodes() const;
   const RunnerOptions& options() const { return core_.options; }
   /// Reads that may be in flight now.
-  int request_limit() const {
-    return core_.current_read_limit();
-  }
+  int request_limit() const { return core_.current_read_limit(); }
 
  private:
   Status open_threads() FOREBAY_REQUIRES(core_.mutex);

@@ -192,7 +192,8 @@ Awaited Window::what_is_awaited() {
   if (const auto* running = std::get_if<RowTask::Running>(&task.state))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Reading>()) return Awaited::kStorage;
-  if (task.is<RowTask::AwaitingEntry>()) return core_.plan.branch(task.branch).fetches ? Awaited::kStorage : Awaited::kCompute;
+  if (task.is<RowTask::AwaitingEntry>())
+    return core_.plan.branch(task.branch).fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::InUserCode>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.

@@ -47,7 +47,7 @@ class Window final : private Advancing {
   const RunCore& core() const { return core_; }
 
   struct Stats {
-    int64_t batches = 0, samples = 0;    ///< delivered
+    int64_t batches = 0, samples = 0;     ///< delivered
     std::vector<int64_t> branch_samples;  ///< the same samples by branch, if there are several
   };
   const Stats& stats() const { return stats_; }
