@@ -7,8 +7,8 @@
 
 namespace forebay {
 
-bool SampleSet::add(int64_t id) {
-  std::bitset<kBlock>& block = blocks_[id / kBlock];
+bool SampleSet::add(uint16_t branch, int64_t id) {
+  std::bitset<kBlock>& block = blocks_[{branch, id / kBlock}];
   const auto bit = static_cast<size_t>(id % kBlock);
   if (block[bit]) return false;
   block[bit] = true;
@@ -24,7 +24,7 @@ void SampleSet::clear() {
 Status ErrorLog::add(int64_t epoch, const RowError& error) {
   ++total_;
   // Entries are per sample and operator, so a sample that fails in each epoch is one entry.
-  const auto [found, fresh] = index_.try_emplace({error.id, error.status.op()}, entries_.size());
+  const auto [found, fresh] = index_.try_emplace({error.branch, error.id, error.status.op()}, entries_.size());
   if (!fresh) {
     ++entries_[found->second].count;
   } else if (entries_.size() < kMaxEntries) {
@@ -38,7 +38,7 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
   // Batches come in order, so an epoch comes back only after seek(), which restarts the count
   // too.
   if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
-  bad_.add(error.id);
+  bad_.add(error.branch, error.id);
   // The limit is on different samples: a sample that is replaced again and again counts once.
   if (bad_.size() <= *limit_) return {};
   Status status(error.status.code(),

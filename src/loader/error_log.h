@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,14 +18,14 @@ namespace forebay {
 /// Set of non-negative numbers, stored as bitmaps of blocks of consecutive numbers.
 class SampleSet {
  public:
-  /// Returns whether the number is new.
-  bool add(int64_t id);
+  /// Returns whether that sample of a branch is new.
+  bool add(uint16_t branch, int64_t id);
   int64_t size() const { return size_; }
   void clear();
 
  private:
   static constexpr int64_t kBlock = 4096;
-  std::map<int64_t, std::bitset<kBlock>> blocks_;
+  std::map<std::pair<uint16_t, int64_t>, std::bitset<kBlock>> blocks_;  // by branch, and number of the block
   int64_t size_ = 0;
 };
 
@@ -51,7 +52,7 @@ class ErrorLog {
   int64_t epoch_ = kFilterPass;
   SampleSet bad_;  // bad samples of this epoch; unused without a limit
   std::vector<ErrorEntry> entries_;
-  std::map<std::pair<int64_t, std::string>, size_t> index_;
+  std::map<std::tuple<uint16_t, int64_t, std::string>, size_t> index_;  // by branch, sample and operator
   int64_t total_ = 0;
 };
 

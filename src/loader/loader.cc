@@ -183,7 +183,8 @@ Status Loader::set_epoch(int64_t epoch) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   if (epoch < 0) return invalid_argument(fmt::format("set_epoch({}): epochs are counted from 0", epoch));
-  if (epoch > kMaxEpoch) return invalid_argument(fmt::format("set_epoch({}): the last epoch is {}", epoch, kMaxEpoch));
+  const int64_t last = impl_->run->last_epoch();
+  if (epoch > last) return invalid_argument(fmt::format("set_epoch({}): the last epoch is {}", epoch, last));
   const std::shared_ptr<Runner> runner = impl_->current();
   // Frameworks call this before each epoch. If the loader is already in that epoch, it keeps its
   // place.
@@ -220,6 +221,9 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
   FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->identity(), impl_->run->is_endless(), strict));
+  if (saved.cursor.epoch > impl_->run->last_epoch())
+    return invalid_argument(fmt::format("the state is of epoch {}, and the last epoch is {}", saved.cursor.epoch,
+                                        impl_->run->last_epoch()));
   FOREBAY_RETURN_IF_ERROR(impl_->restore(saved));
   impl_->epoch_over = false;
   impl_->at_loaded_state = true;
@@ -243,7 +247,7 @@ Ledger Loader::stats() const {
   add_run(*runner, stats);
   std::vector<int64_t> passes;
   for (size_t branch = 0; branch < impl_->plan->size(); ++branch)
-    passes.push_back(impl_->run->steps()->next_place(branch, runner->cursor()).epoch);
+    passes.push_back(impl_->run->passes_before(branch, runner->cursor()));
   add_parts(*impl_->plan, *runner, passes, stats);
   add_wait_for_interpreter(impl_->interpreter_ns, stats);
   Lock lock(impl_->mutex);

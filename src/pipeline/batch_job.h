@@ -31,7 +31,8 @@ struct RowError {
   int64_t row = 0;
   int64_t id = 0;
   Status status;
-  bool raise = false;  ///< the consumer gets this error in place of the batch
+  bool raise = false;   ///< the consumer gets this error in place of the batch
+  uint16_t branch = 0;  ///< whose source has the sample
 };
 
 /// A batch under construction: the memory for its rows and the state of each row. It is part of a

@@ -109,6 +109,7 @@ Order::Use IndexedItinerary::next_place(size_t branch, const Cursor& at) const {
 
 bool IndexedItinerary::has_pass(size_t branch, int64_t pass) const {
   const Order::Use first = plan_->position_of(branch, {pass, 0});
+  if (first == PlanNode::kNever) return false;
   return !finished({first.epoch, first.position, 0});
 }
 

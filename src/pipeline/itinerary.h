@@ -17,6 +17,9 @@
 
 namespace forebay {
 
+/// Largest epoch: far beyond any training, and sums with it do not overflow.
+inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
+
 /// A place between two global batches. It is the same on every rank, and all that a checkpoint
 /// needs.
 struct Cursor {

@@ -388,7 +388,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
     result.verdict = Verdict::kFatal;
     return;
   }
-  RowError error{row, job.id, std::move(status), /*raise=*/false};
+  RowError error{row, job.id, std::move(status), /*raise=*/false, batch.planned(row).branch};
   // A packed sequence cannot be replaced by one of another length, and for a replayed sample the
   // order has no replacement.
   const bool irreplaceable = plan_->packing || batch.step().is_replayed(row);

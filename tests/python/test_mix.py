@@ -327,3 +327,30 @@ def test_an_empty_part_with_a_weight_is_an_error_that_names_it(tmp_path):
         fb.Loader(fb.mix({"a": numbers(10), "none": empty}, weights={"a": 1, "none": 1}).batch(2))
     (rows,) = rows_of(fb.mix({"a": numbers(10), "none": empty}).batch(2))
     assert len(rows) == 10
+
+
+def test_bad_samples_of_two_parts_with_one_id_are_two():
+    def fail(sample):
+        raise ValueError("bad")
+
+    parts = {"a": numbers(5).map(fail, fields=["x"]), "b": numbers(5, 100).map(fail, fields=["x"])}
+    with fb.Loader(fb.mix(parts).batch(5), epochs=1, on_error="skip") as loader:
+        assert sum(len(batch) for batch in loader) == 0
+        assert len(loader.errors()) == 10
+
+
+def test_epochs_that_cannot_be_counted_are_refused():
+    loader = fb.Loader(fb.mix({"a": numbers(100), "b": numbers(100)}).batch(10))
+    with pytest.raises(fb.InvalidArgument, match="the last epoch is"):
+        loader.set_epoch(2**53)
+    loader.set_epoch(2**40)
+    assert len(next(iter(loader))) == 10
+
+
+def test_parts_without_samples_left_are_told_apart_in_statistics():
+    pipeline = fb.mix({"a": numbers(10), "none": fb.arrays(x=np.arange(0))}).batch(5)
+    with fb.Loader(pipeline, epochs=2) as loader:
+        for _ in range(2):
+            for _ in loader:
+                pass
+        assert [(part["name"], part["samples"], part["passes"]) for part in loader.stats()["parts"]] == [("a", 20, 2), ("none", 0, 0)]

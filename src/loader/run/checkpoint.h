@@ -11,9 +11,6 @@
 
 namespace forebay {
 
-/// Largest epoch: far beyond any training, and sums with it do not overflow.
-inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
-
 /// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
 /// the same state. It is under 1 KB as JSON without a replay buffer. Only to_json() and from_json()
 /// know its text.

@@ -180,6 +180,10 @@ Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_si
                     {input_.options.seed, epoch, rank, world_size, max_steps, assignment_request(world_size)});
 }
 
+int64_t DataSetRun::passes_before(size_t branch, const Cursor& at) const {
+  return data_.plan->order(branch).size() == 0 ? 0 : indexed_->next_place(branch, at).epoch;
+}
+
 std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
   return std::make_shared<IndexedSamples>(labels, source_, data_.branches.front().chosen.selection, indexed_);
 }

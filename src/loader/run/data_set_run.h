@@ -30,6 +30,8 @@ class DataSetRun final : public Run {
   std::shared_ptr<StepSource> steps() const override { return steps_; }
 
   int64_t size() const override { return data_.size(); }
+  int64_t last_epoch() const override { return data_.last_epoch(); }
+  int64_t passes_before(size_t branch, const Cursor& at) const override;
   std::string selection_version() const override { return data_.version(); }
   std::string shard_assignment() const override { return assignment_.name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;

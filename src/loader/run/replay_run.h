@@ -31,6 +31,7 @@ class ReplayRun final : public Run {
   void begin(const std::shared_ptr<Runner>& runner) override { run_->begin(runner); }
 
   int64_t size() const override { return run_->size(); }
+  int64_t last_epoch() const override { return run_->last_epoch(); }
   std::string selection_version() const override { return run_->selection_version(); }
   std::string shard_assignment() const override { return run_->shard_assignment(); }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override {

@@ -85,6 +85,10 @@ class Run {
 
   /// Number of samples of an epoch, after choose(). 0 if it is unknown.
   virtual int64_t size() const { return 0; }
+  /// The last epoch whose positions can be computed.
+  virtual int64_t last_epoch() const { return kMaxEpoch; }
+  /// Complete passes over the samples of a branch before the batch at `at`. After open_steps().
+  virtual int64_t passes_before(size_t /*branch*/, const Cursor& at) const { return at.epoch; }
   /// Hash of the choice of samples, as far as it depends on data that was read.
   virtual std::string selection_version() const { return {}; }
   /// Shard assignment: "count", "locality", …; empty for a stream.

@@ -134,6 +134,12 @@ void align_fields(std::vector<BranchData>& branches) {
 
 }  // namespace
 
+int64_t DataPlan::last_epoch() const {
+  constexpr int64_t kBound = int64_t{1} << 62;
+  const bool counts_over_epochs = branches.size() > 1 || size() != plan->order(0).size();
+  return counts_over_epochs ? std::min(kMaxEpoch, kBound / std::max<int64_t>(size(), 1) - 1) : kMaxEpoch;
+}
+
 std::string DataPlan::version() const {
   if (branches.size() == 1) return branches.front().chosen.version;
   std::string versions;

@@ -32,6 +32,8 @@ struct DataPlan {
   std::shared_ptr<const PlanNode> plan;
 
   int64_t size() const { return plan ? plan->size() : 0; }
+  /// The last epoch whose positions the plan computes (see PlanNode).
+  int64_t last_epoch() const;
   /// Identifies the choices that depend on data that was read.
   std::string version() const;
   std::vector<BranchSamples> samples() const;
