@@ -44,6 +44,31 @@ def books(root, files=6, documents=50):
     return root
 
 
+def corpora(root, lines=(("web", 2400), ("code", 900), ("math", 300)), files=3):
+    """A folder for each kind of text, with JSON lines."""
+    root, draw = Path(root), np.random.default_rng(5)
+    for name, count in lines:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for number in range(files):
+            with open(root / name / f"part-{number}.jsonl", "w") as file:
+                file.writelines(json.dumps({"text": f"{name} {sentence(draw)}"}) + "\n" for _ in range(count // files))
+    return root
+
+
+def questions(root, old=1000, new=4000):
+    """A Parquet file with old questions and a file of JSON lines with new ones, with the same two fields."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    root, draw = Path(root), np.random.default_rng(6)
+    root.mkdir(parents=True, exist_ok=True)
+    rows = [{"text": sentence(draw), "score": int(draw.integers(0, 10))} for _ in range(old + new)]
+    pq.write_table(pa.Table.from_pylist(rows[:old]), root / "old.parquet", row_group_size=100)
+    with open(root / "new.jsonl", "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows[old:])
+    return root
+
+
 def clicks(root, files=3, rows=4000):
     """Parquet files with numbers, a text, nulls and a list."""
     import pyarrow as pa
