@@ -12,9 +12,10 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from . import _core
+from ._typing import Any
 from ._user_exceptions import can_leave_a_loop, text_of, with_note
 from ._values import fields_of
 from ._workers import function_name

@@ -8,9 +8,10 @@ import os
 import threading
 import time
 import warnings
-from typing import Any, Callable, Protocol
+from collections.abc import Callable
 
 from ._growth import Growth, LockWatch, MoveTrial, Sample
+from ._typing import Any, Protocol
 
 TAKE_TIMEOUT_S = 1.0  # how often an idle thread checks its state; closing wakes it at once
 STUCK_AFTER_S = 5.0

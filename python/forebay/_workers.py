@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from . import _core
 from ._epochs import EpochGate, epoch_setters
@@ -19,6 +19,7 @@ from ._growth import Growth
 from ._numpy import np
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
+from ._typing import Any
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
 from ._values import fields_of
 from .errors import InvalidArgument, UserFailure

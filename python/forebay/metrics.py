@@ -13,9 +13,10 @@ import os
 import threading
 import warnings
 import weakref
-from typing import Any, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from . import _core
+from ._typing import Any
 from .errors import InvalidArgument
 
 __all__ = ["LoaderCollector", "MetricsServer", "metric_name", "serve_metrics"]
