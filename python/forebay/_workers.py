@@ -8,12 +8,12 @@ closes everything.
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Callable, Mapping
 
 from . import _core
+from ._concurrent import Numbers
 from ._epochs import EpochGate, epoch_setters
 from ._growth import Growth
 from ._numpy import np
@@ -145,7 +145,7 @@ class _Calls:
         self.functions = functions
         self.failures = _core.Failures()
         self.exceptions: dict[int, tuple[BaseException, str]] = {}  # with the note that is added when one is raised
-        self.tokens = itertools.count()
+        self.tokens = Numbers()
 
     @property
     def closed(self) -> bool:

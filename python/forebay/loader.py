@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import operator
 import os
 import sys
 import time
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core, _process_group, _ray_train
+from ._concurrent import Numbers, WeakRegistry
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
@@ -526,13 +525,13 @@ def _listed(values: Iterable[Any]) -> str:
 
 
 # Open loaders are closed before the interpreter exits: Python threads must not return to it later.
-_live: weakref.WeakSet[Loader] = weakref.WeakSet()
-_numbers = itertools.count()  # loaders by order of opening, a label of their metrics
+_live: WeakRegistry[Loader] = WeakRegistry()
+_numbers = Numbers()  # loaders by order of opening, a label of their metrics
 
 
 @atexit.register
 def _close_all() -> None:
-    for loader in list(_live):
+    for loader in _live.alive():
         loader.close()
 
 
