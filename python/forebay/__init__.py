@@ -16,61 +16,61 @@
             batch["image"], batch["label"]  # float32 (64, 3, 224, 224), int64 (64,)
 """
 
-import importlib as _importlib
-from typing import TYPE_CHECKING
-from typing import Any as _Any
+import os as _os
 
+from . import _core
 from ._core import Batch, __version__
-from ._engine import engine
-from ._pyarrow import find_pyarrow as _find_pyarrow
-from .errors import (
-    Cancelled,
-    Corrupt,
-    DataWarning,
-    Error,
-    Internal,
-    InvalidArgument,
-    NotFound,
-    OutOfBudget,
-    Problem,
-    StateMismatch,
-    Unavailable,
-    Unsupported,
-    WorkerDied,
-)
-from .loader import Loader, digest
-from .metrics import serve_metrics
-from .mixing import concat, mix
-from .pipeline import IMAGENET, Normalization, Pipeline
-from .sources import (
-    NULL_MASK,
-    Dataset,
-    arrays,
-    arrow,
-    files,
-    hdf5,
-    images,
-    jsonl,
-    manifest,
-    materialized,
-    parquet,
-    text,
-    webdataset,
-)
-from .streams import stream
-from ._versions import versions
-
-_find_pyarrow()
+from ._typing import TYPE_CHECKING
+from ._typing import Any as _Any
 
 if TYPE_CHECKING:
     from . import dali as dali
     from . import jax as jax
     from . import tf as tf
     from . import torch as torch
+    from ._engine import engine
+    from ._versions import versions
     from .diagnosis import Diagnosis, Remedy, diagnose
+    from .errors import (
+        Cancelled,
+        Corrupt,
+        DataWarning,
+        Error,
+        Internal,
+        InvalidArgument,
+        NotFound,
+        OutOfBudget,
+        Problem,
+        StateMismatch,
+        Unavailable,
+        Unsupported,
+        WorkerDied,
+    )
+    from .loader import Loader, digest
     from .materializing import Materialized, materialize
+    from .metrics import serve_metrics
+    from .mixing import concat, mix
+    from .pipeline import IMAGENET, Normalization, Pipeline
     from .profiling import Estimate, Profile, Strategy, profile
     from .simulating import Simulation, simulate
+    from .sources import (
+        NULL_MASK,
+        Dataset,
+        arrays,
+        arrow,
+        files,
+        hdf5,
+        images,
+        jsonl,
+        manifest,
+        materialized,
+        parquet,
+        text,
+        webdataset,
+    )
+    from .streams import stream
+
+_os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
 
 __all__ = [
     "__version__",
@@ -125,35 +125,47 @@ __all__ = [
     "webdataset",
 ]
 
-# Adapters to other frameworks. Each imports its framework, so it is loaded on first use.
-_FACES = ("dali", "jax", "tf", "torch")
-
-# Most programs use none of these, so that their modules are loaded on first use, too.
-_FROM_MODULES = {
-    "Diagnosis": "diagnosis",
-    "Estimate": "profiling",
-    "Materialized": "materializing",
-    "Profile": "profiling",
-    "Remedy": "diagnosis",
-    "Simulation": "simulating",
-    "Strategy": "profiling",
-    "diagnose": "diagnosis",
-    "materialize": "materializing",
-    "profile": "profiling",
-    "simulate": "simulating",
-}
+# Modules of the package that are attributes of it once they are first used: adapters to other
+# frameworks, each of which imports its framework, and those that the names below are from.
+_MODULES = {
+    "dali": (),
+    "jax": (),
+    "tf": (),
+    "torch": (),
+    "_engine": ("engine",),
+    "_versions": ("versions",),
+    "diagnosis": ("Diagnosis", "Remedy", "diagnose"),
+    "errors": (
+        "Cancelled", "Corrupt", "DataWarning", "Error", "Internal", "InvalidArgument", "NotFound", "OutOfBudget", "Problem", "StateMismatch", "Unavailable",
+        "Unsupported", "WorkerDied",
+    ),
+    "loader": ("Loader", "digest"),
+    "materializing": ("Materialized", "materialize"),
+    "mixing": ("concat", "mix"),
+    "metrics": ("serve_metrics",),
+    "pipeline": ("IMAGENET", "Normalization", "Pipeline"),
+    "profiling": ("Estimate", "Profile", "Strategy", "profile"),
+    "simulating": ("Simulation", "simulate"),
+    "sources": (
+        "NULL_MASK", "Dataset", "arrays", "arrow", "files", "hdf5", "images", "jsonl", "manifest", "materialized", "parquet", "text", "webdataset",
+    ),
+    "streams": ("stream",),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 if not TYPE_CHECKING:  # or checkers would accept every name
 
     def __getattr__(name: str) -> _Any:
-        if name in _FACES:
-            return _importlib.import_module(f"{__name__}.{name}")
-        if module := _FROM_MODULES.get(name):
-            value = globals()[name] = getattr(_importlib.import_module(f"{__name__}.{module}"), name)
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
+        if home := _HOMES.get(name):
+            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FROM_MODULES})
+    return sorted({*globals(), *_HOMES})

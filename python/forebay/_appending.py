@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import _core
+from ._typing import TYPE_CHECKING, Any
 from ._user_exceptions import encodable
 from .errors import InvalidArgument
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
 
 from ._numpy import np
+from ._typing import Any
 from .errors import Unsupported
 
 

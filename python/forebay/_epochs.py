@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
 
 from ._pool import inner_datasets
+from ._typing import Any
 
 
 def epoch_setters(dataset: Any) -> list[Callable[[int], Any]]:

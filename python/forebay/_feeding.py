@@ -7,14 +7,15 @@ data set.
 
 from __future__ import annotations
 
-import itertools
 import sys
 import threading
 import time
 import weakref
-from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from . import _core
+from ._concurrent import Numbers
+from ._typing import Any
 from ._user_exceptions import can_leave_a_loop, text_of, with_note
 from ._values import fields_of
 from ._workers import function_name
@@ -32,7 +33,7 @@ class UserStream:
         self.name = f"stream({function_name(factory)})"
         self.failures: dict[int, BaseException] = {}  # by partition: the error that ended its latest run
         self._held: dict[str, Mapping[str, Any]] = {}
-        self._numbers = itertools.count()
+        self._numbers = Numbers()
         self._feedings: list[_Feeding] = []  # feedings that run, or whose records are in use
         self._left = 4  # number of feedings at the latest clean-up
         self._lock = threading.RLock()  # protects both

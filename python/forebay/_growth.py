@@ -5,7 +5,8 @@ it can be tested directly.
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+
+from ._typing import NamedTuple
 
 CAP = 256
 UNJUDGED = 64  # limit for growth by waiting alone, before a rate is known: 64 idle threads cost almost nothing

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ._options import _bytes
+from ._typing import TYPE_CHECKING, Any
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:

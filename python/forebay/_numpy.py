@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ._typing import TYPE_CHECKING, Any
+
 
 if TYPE_CHECKING:
     import numpy as np

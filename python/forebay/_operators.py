@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ._appending import (
     Appending,
@@ -22,6 +22,7 @@ from ._appending import (
     _scalar_or_text,
     _values_by_field,
 )
+from ._typing import TYPE_CHECKING, Any
 from ._workers import filter_function, map_function
 
 if TYPE_CHECKING:

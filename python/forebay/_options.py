@@ -7,9 +7,10 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from . import _core
+from ._typing import Any
 from ._user_exceptions import encodable
 from .errors import Error, InvalidArgument
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
-from typing import Generic
+
+from ._typing import Generic
 
 
 def own(cls: type, *named: type) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections
 import copy
 import os
+import sys
 import threading
 import time
 import warnings
-from typing import Any, Callable, Protocol
+from collections.abc import Callable
 
 from ._growth import Growth, LockWatch, MoveTrial, Sample
+from ._typing import Any, Protocol
 
 TAKE_TIMEOUT_S = 1.0  # how often an idle thread checks its state; closing wakes it at once
 STUCK_AFTER_S = 5.0
@@ -271,8 +273,10 @@ def _schedstat(native_id: int) -> tuple[int, int] | None:
 
 def _lock_taken() -> float:
     """Returns the share of a few attempts in which this thread, after a short sleep and on a core,
-    had to wait for the lock.
+    had to wait for the lock. Python without that lock, or while it is off, has none to wait for.
     """
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return 0.0
     me, taken = threading.get_native_id(), 0
     for _ in range(_ATTEMPTS):
         before = _schedstat(me)
@@ -358,7 +362,5 @@ def inner_datasets(dataset: Any) -> list[Any]:
 
 
 def _is_torch_dataset(value: Any) -> bool:
-    import sys
-
     data = sys.modules.get("torch.utils.data")
     return data is not None and isinstance(value, data.Dataset)

@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any
+
+from ._typing import Any
 
 NAMESPACE = "forebay"
 POLL_S = 0.02

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from ._numpy import np
+from ._typing import Any
 from .errors import InvalidArgument
 
 

@@ -1,12 +1,17 @@
-"""Types that checkers see: the arrays of a batch by `output=`, and the options of a loader."""
+"""Types that checkers see: the arrays of a batch by `output=`, and the options of a loader.
+
+While a program runs, this module also stands in for `typing`, whose import takes as long as that of
+the rest of the package. Type checkers see the names of `typing` itself.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # checkers take the name for true
 
 if TYPE_CHECKING:
     import os
-    from typing import Any, Literal, Mapping, Sequence, TypedDict
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Generic, Literal, NamedTuple, NoReturn, Protocol, TypedDict, overload
 
     from numpy.typing import NDArray
     from typing_extensions import TypeVar
@@ -37,6 +42,43 @@ if TYPE_CHECKING:
         together: bool | int
         progress: bool
 else:
-    from typing import TypeVar
 
-    Array = TypeVar("Array")
+    class Any:
+        """Stands for `typing.Any` in annotations that a program evaluates."""
+
+    class NoReturn:
+        """Stands for `typing.NoReturn` in annotations that a program evaluates."""
+
+    class Protocol:
+        """The base of interfaces."""
+
+    class Generic:
+        """The base of classes that are generic to type checkers: `Loader[torch.Tensor]` is an alias of
+        `Loader`.
+        """
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, parameter: Any) -> Any:
+            from types import GenericAlias
+
+            return cls if cls is Generic else GenericAlias(cls, parameter)
+
+    class _NamesFromAnnotations(type):
+        def __new__(meta, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> type:
+            if not bases:
+                return super().__new__(meta, name, bases, members)
+            from collections import namedtuple
+
+            fields = list(members["__annotations__"])
+            defaults = [members.pop(field) for field in fields if field in members]
+            return type(name, (namedtuple(name, fields, defaults=defaults, module=members["__module__"]),), {"__slots__": (), **members})
+
+    class NamedTuple(metaclass=_NamesFromAnnotations):
+        """The base of tuples whose annotations name their elements."""
+
+    def overload(function: Any) -> Any:
+        """Marks a signature that only type checkers read."""
+        return function
+
+    Array = object

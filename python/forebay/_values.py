@@ -4,10 +4,11 @@ and lists of str or of bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping
+from collections.abc import Mapping
 
 from . import _bfloat16
 from ._numpy import np
+from ._typing import TYPE_CHECKING, Any
 
 MOST_AXES = 7  # of one sample's field
 

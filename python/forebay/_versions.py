@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _core
+from ._pyarrow import find_pyarrow
+from ._typing import Any
 
 
 def versions() -> dict[str, Any]:
@@ -20,4 +20,5 @@ def versions() -> dict[str, Any]:
     """
     import json  # imported here so that importing the package stays fast
 
+    find_pyarrow()
     return json.loads(_core.versions())

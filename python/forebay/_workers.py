@@ -8,17 +8,18 @@ closes everything.
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from . import _core
+from ._concurrent import Numbers
 from ._epochs import EpochGate, epoch_setters
 from ._growth import Growth
 from ._numpy import np
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
+from ._typing import Any
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
 from ._values import fields_of
 from .errors import InvalidArgument, UserFailure
@@ -144,7 +145,7 @@ class _Calls:
         self.functions = functions
         self.failures = _core.Failures()
         self.exceptions: dict[int, tuple[BaseException, str]] = {}  # with the note that is added when one is raised
-        self.tokens = itertools.count()
+        self.tokens = Numbers()
 
     @property
     def closed(self) -> bool:

@@ -6,7 +6,8 @@ the text is for people.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ._typing import NamedTuple
+
 
 __all__ = [
     "Cancelled",

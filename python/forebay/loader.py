@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import operator
 import os
 import sys
-import threading
 import time
 import warnings
-import weakref
-from typing import TYPE_CHECKING, Any, Callable, Generic, Iterable, Iterator, Mapping, NoReturn, Sequence, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core, _process_group, _ray_train
+from ._concurrent import Numbers, WeakRegistry
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
 from ._parts import own
-from ._typing import Array
+from ._typing import TYPE_CHECKING, Any, Array, Generic, NoReturn, overload
 from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
@@ -526,21 +524,15 @@ def _listed(values: Iterable[Any]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
-
 # Open loaders are closed before the interpreter exits: Python threads must not return to it later.
-_live: weakref.WeakSet[Loader] = weakref.WeakSet()
-_numbers = itertools.count()  # loaders by order of opening, a label of their metrics
+_live: WeakRegistry[Loader] = WeakRegistry()
+_numbers = Numbers()  # loaders by order of opening, a label of their metrics
 
 
 @atexit.register
 def _close_all() -> None:
-    for loader in list(_live):
+    for loader in _live.alive():
         loader.close()
-    # Threads that cannot be stopped hold memory until the process ends. Do not report that as a
-    # leak.
-    if threading.active_count() > 1:
-        _core.be_quiet_at_exit()
 
 
 def _open(pipeline: Pipeline, options: dict[str, Any]) -> _core.Loader:

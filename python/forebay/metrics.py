@@ -12,10 +12,11 @@ import functools
 import os
 import threading
 import warnings
-import weakref
-from typing import Any, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from . import _core
+from ._concurrent import WeakRegistry
+from ._typing import Any
 from .errors import InvalidArgument
 
 __all__ = ["LoaderCollector", "MetricsServer", "metric_name", "serve_metrics"]
@@ -82,7 +83,7 @@ class LoaderCollector:
 def _open_loaders() -> list[Any]:
     from .loader import _live
 
-    return sorted((loader for loader in list(_live) if not loader.closed), key=lambda loader: loader._number)
+    return sorted((loader for loader in _live.alive() if not loader.closed), key=lambda loader: loader._number)
 
 
 def _figures(schema: Any, values: Mapping[str, Any], groups: tuple[str, ...], labels: Mapping[str, str]) -> Iterator[Any]:
@@ -172,13 +173,13 @@ class MetricsServer:
         self.close()
 
 
-_servers: weakref.WeakSet[MetricsServer] = weakref.WeakSet()
+_servers: WeakRegistry[MetricsServer] = WeakRegistry()
 _obeyed: set[str] = set()  # values of FOREBAY_METRICS that were applied
 _of_environment: list[MetricsServer] = []  # servers that live as long as the process
 
 
 def _forget_servers() -> None:
-    for server in list(_servers):
+    for server in _servers.alive():
         server._forget()
 
 

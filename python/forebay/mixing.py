@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Sequence
+from collections.abc import Mapping, Sequence
 
 from . import _core
 from ._appending import _float, plain_args
 from ._numpy import np
+from ._typing import Any
 from .errors import InvalidArgument
 from .pipeline import Pipeline
 

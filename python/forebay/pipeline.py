@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
+import atexit
+import threading
+from collections.abc import Callable, Mapping
 
 from . import _core
 from ._appending import plain_args
 from ._operators import Operators
 from ._parts import own
+from ._pyarrow import find_pyarrow
+from ._typing import TYPE_CHECKING, Any, NamedTuple
 from ._user_exceptions import encodable
 from ._workers import function_name
 from .errors import Problem
@@ -124,3 +128,13 @@ class Pipeline(Operators):
 
 
 own(Pipeline, Normalization)
+
+find_pyarrow()  # no table is opened but by a pipeline
+
+
+@atexit.register  # before that of the module `loader`, which therefore runs first
+def _be_quiet_about_threads() -> None:
+    # Threads that cannot be stopped hold memory until the process ends. Do not report that as a
+    # leak.
+    if threading.active_count() > 1:
+        _core.be_quiet_at_exit()

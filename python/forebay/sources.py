@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from . import _core
 from ._appending import plain_args
@@ -11,6 +11,7 @@ from ._epochs import EpochGate, epoch_setters
 from ._numpy import np
 from ._pool import log
 from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
+from ._typing import Any
 from ._values import MOST_AXES, array_of, numbers_of
 from ._workers import DatasetItems, function_name, run_by
 from .errors import InvalidArgument

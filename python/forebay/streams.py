@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from . import _core
 from ._appending import plain_args
 from ._feeding import Opener, UserStream
 from ._numpy import np
+from ._typing import Any
 from ._workers import function_name
 from .errors import InvalidArgument
 from .pipeline import Pipeline

@@ -1,9 +1,12 @@
 """A batch: arrays that share its memory, lists built when first looked at, and helpful words where a name is wrong."""
 import gc
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,6 +190,20 @@ def test_without_torch_the_package_does_not_import_it():
         assert "torch" not in sys.modules and "jax" not in sys.modules
     """)
     assert outcome.code == 0, outcome.err
+
+
+def test_what_takes_long_to_import_comes_at_its_first_use():
+    place = str(Path(fb.__file__).parent.parent)
+    code = f"""
+import sys
+sys.path.insert(0, {place!r})
+import forebay
+print(sorted({{"numpy", "re", "threading", "typing", "forebay.loader"}} & set(sys.modules)))
+forebay.Loader, forebay.Pipeline, forebay.images
+print("typing" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("[]\nFalse\n", "")
 
 
 def test_import_is_light():

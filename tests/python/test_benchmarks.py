@@ -138,6 +138,12 @@ def test_cuts(bench, few_photos):
     assert {record["name"] for record in records} == {"CV", "table"}
 
 
+def test_free_threads():
+    done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "free_threads.py", "--samples", "32", "--rounds", "1"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines()[1:]] == ["1 thread", "2 threads", "gain"]
+
+
 def test_first_batch(few_photos):
     done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_batch.py", few_photos / "data" / "images" / "flowers",
                            "--rounds", "1", "--batch", "4"], capture_output=True, text=True, timeout=120)

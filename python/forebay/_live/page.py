@@ -14,6 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .. import _core
+from .._concurrent import WeakRegistry
 from ..errors import Error, InvalidArgument
 from .samples import SampleView
 from .server import TOKEN_HEADER, Server
@@ -157,11 +158,11 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False).encode("utf-8")
 
 
-_pages: weakref.WeakSet[LivePage] = weakref.WeakSet()
+_pages: WeakRegistry[LivePage] = WeakRegistry()
 
 
 def _forget_pages() -> None:
-    for page in list(_pages):
+    for page in _pages.alive():
         page._forget()
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
+from collections.abc import Callable, Mapping
 
+from .._typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import WorkerDied
 
 if TYPE_CHECKING:

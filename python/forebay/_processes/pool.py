@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-import weakref
 from typing import Any, Callable, Iterator
 
+from .._concurrent import Numbers, WeakRegistry
 from ..errors import Cancelled, InvalidArgument, Unavailable, WorkerDied
 from . import launcher
 from .by_value import CodePickler
@@ -90,7 +89,7 @@ class ProcessPool:
         self._owner = os.getpid()
         self._closed = False
         self._changed = threading.Condition()
-        self._numbers = itertools.count()
+        self._numbers = Numbers()
         self._target, self._lengths = _to_memory((make_target, init), name)
         self._workers = [_Worker(index) for index in range(count)]
         _pools.add(self)
@@ -399,17 +398,17 @@ def _folder() -> str | None:
 
 
 # Pools that are open when the process forks or ends.
-_pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
+_pools: WeakRegistry[ProcessPool] = WeakRegistry()
 
 
 def _after_fork() -> None:
-    for pool in list(_pools):
+    for pool in _pools.alive():
         pool._after_fork()
 
 
 @atexit.register  # registered after that of `launcher`, so it runs first
 def _close_all() -> None:
-    for pool in list(_pools):
+    for pool in _pools.alive():
         pool.close(_EXIT_GRACE_S)
 
 

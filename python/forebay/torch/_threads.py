@@ -6,13 +6,13 @@ import copy
 import functools
 import os
 import warnings
-import weakref
 from collections import deque
 from typing import Any, Mapping
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from .._concurrent import WeakRegistry
 from .._pool import STUCK_AFTER_S, Pool
 from .._workers import function_name
 from ..errors import InvalidArgument
@@ -24,7 +24,7 @@ from ._progress import Given, load_dataset_state
 from ._tracebacks import RaisesFree
 from ._workers import Recipe, pinned
 
-_live: weakref.WeakSet[ThreadsIterator] = weakref.WeakSet()
+_live: WeakRegistry[ThreadsIterator] = WeakRegistry()
 
 
 class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
@@ -178,5 +178,5 @@ class SharedData:
 
 def close_all() -> None:
     """Closes all iterators before the interpreter exits: threads must not return to it later."""
-    for iterator in list(_live):
+    for iterator in _live.alive():
         iterator._close()
