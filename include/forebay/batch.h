@@ -48,7 +48,8 @@ struct Batch {
   std::vector<BatchField> fields;
   std::vector<int64_t> ids;        ///< sample id of each row, repeats included
   std::vector<int64_t> positions;  ///< position of each row in the epoch's global order
-  /// The part of a mix that each row comes from, by number. Empty if there are no parts.
+  /// The part that each row comes from, by number: the data set, of those of all parts and of their
+  /// parts, depth first. Empty if there are no parts.
   std::vector<int32_t> parts = {};
   std::shared_ptr<const std::vector<std::string>> part_names = {};  ///< by number; null if there are no parts
   int64_t padding = 0;                                              ///< how many rows at the end are repeats

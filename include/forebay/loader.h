@@ -168,7 +168,8 @@ struct BatchFieldDescription {
 struct PlannedStep {
   int64_t position = 0;  ///< position in the epoch at which the global batch begins
   std::vector<int64_t> ids, positions;
-  int64_t padding = 0;         ///< number of repeated rows at the end
+  std::vector<int32_t> parts = {};  ///< number of the part of each row; empty without parts
+  int64_t padding = 0;              ///< number of repeated rows at the end
   std::vector<int64_t> moved;  ///< tables in lanes: positions whose lane belongs to another rank
 };
 
@@ -176,6 +177,7 @@ struct PlannedStep {
 struct EpochPlan {
   int64_t size = 0;   ///< samples
   int64_t steps = 0;  ///< of each rank; `first` may hold fewer
+  std::vector<std::string> part_names = {};  ///< by number; empty without parts
   std::vector<PlannedStep> first;
 };
 

@@ -74,9 +74,23 @@ SortedJson plan_to_json(const EpochPlan& plan, const PlanRequest& options) {
                      {"position", step.position},
                      {"positions", step.positions},
                      {"step", steps.size()}});
+    if (!plan.part_names.empty()) steps.back()["parts"] = step.parts;
   }
-  return {{"epoch", options.epoch},   {"rank", options.rank}, {"seed", options.seed},       {"size", plan.size},
-          {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
+  SortedJson json = {{"epoch", options.epoch},   {"rank", options.rank}, {"seed", options.seed},       {"size", plan.size},
+                     {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
+  if (!plan.part_names.empty()) json["part_names"] = plan.part_names;
+  return json;
+}
+
+// The ids of a step; those of parts with their names, as "web:17".
+std::vector<std::string> named_ids(const EpochPlan& plan, const PlannedStep& step) {
+  std::vector<std::string> ids;
+  for (size_t row = 0; row < step.ids.size(); ++row) {
+    const bool in_part = !step.parts.empty();
+    ids.push_back(in_part ? fmt::format("{}:{}", plan.part_names[static_cast<size_t>(step.parts[row])], step.ids[row])
+                          : fmt::format("{}", step.ids[row]));
+  }
+  return ids;
 }
 
 void print_plan(const EpochPlan& plan, const PlanRequest& options, const Console& console) {
@@ -84,7 +98,7 @@ void print_plan(const EpochPlan& plan, const PlanRequest& options, const Console
              options.seed, options.rank, options.world_size, plan.steps);
   for (size_t i = 0; i < plan.first.size(); ++i) {
     const PlannedStep& step = plan.first[i];
-    fmt::print(console.out, "step {}: {}{}\n", i, fmt::join(step.ids, " "),
+    fmt::print(console.out, "step {}: {}{}\n", i, fmt::join(named_ids(plan, step), " "),
                step.padding == 0 ? "" : fmt::format(" (the last {} padding)", step.padding));
   }
   int64_t moved = 0;

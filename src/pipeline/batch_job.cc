@@ -175,7 +175,7 @@ Batch BatchJob::finish_assembly() {
     batch.ids.push_back(rows_[i].id);
     batch.positions.push_back(step_.rows[i].position);
     batch.padding += step_.rows[i].padding ? 1 : 0;
-    if (plan_.size() > 1) batch.parts.push_back(plan_.branch(step_.rows[i].branch).part);
+    if (plan_.size() > 1) batch.parts.push_back(step_.rows[i].branch);
   }
   compact_slots();
   std::vector<BatchAssembly::FieldJob>& assembled = assembly_->fields();

@@ -56,7 +56,7 @@ class BatchJob {
   /// The branch that makes the row.
   const BranchPlan& branch_of(int64_t row) const { return plan_.branch(planned(row).branch); }
   /// Name of the row's sample in messages.
-  std::string name_of(int64_t row) const { return branch_of(row).source->key(rows_[static_cast<size_t>(row)].id); }
+  std::string name_of(int64_t row) const { return branch_of(row).name_of(rows_[static_cast<size_t>(row)].id); }
   /// The key of the row's random numbers in stage `stage`. A replacement counts as a further
   /// occurrence of its sample, so that it draws other numbers than the sample's own row. In the
   /// first `stages_when_new` stages a replayed sample has the key that it had when it was new.

@@ -81,7 +81,8 @@ struct BranchPlan {
   uint64_t seed = 0;
   /// Names of the parts of a mix that the branch lies in, joined by "/". Empty if it is the only one.
   std::string name = {};
-  int32_t part = 0;  ///< number of the outermost of these parts
+  /// Name of a sample in messages.
+  std::string name_of(int64_t id) const { return (name.empty() ? "" : name + ": ") + source->key(id); }
   /// How chunks become rows. Null for sources that are read sample by sample. Otherwise the first
   /// of `stages` gets rows of `chunks->packed`.
   std::shared_ptr<const ChunkPlan> chunks;

@@ -21,11 +21,7 @@ std::shared_ptr<const std::vector<std::string>> names_of_parts(
     const std::vector<std::shared_ptr<const BranchPlan>>& branches) {
   if (branches.size() == 1) return nullptr;
   std::vector<std::string> names;
-  for (const auto& branch : branches) {
-    const auto part = static_cast<size_t>(branch->part);
-    names.resize(std::max(names.size(), part + 1));
-    names[part] = branch->name.substr(0, branch->name.find('/'));
-  }
+  for (const auto& branch : branches) names.push_back(branch->name);
   return std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 

@@ -33,7 +33,7 @@ class ExecutionPlan {
   uint64_t batch_bytes(int64_t rows) const { return first().batch_bytes(rows); }
   /// Whether user code may add fields that no step names.
   bool open_ended() const;
-  /// Names of the parts of a mix, by BranchPlan::part. Null if the plan has one branch.
+  /// Names of the branches. Null if there is only one.
   const std::shared_ptr<const std::vector<std::string>>& part_names() const { return shared_->part_names; }
   /// Turns a trace of the run on and off.
   TraceSwitch& trace() const { return *first().trace; }

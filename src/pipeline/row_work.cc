@@ -417,7 +417,7 @@ bool RowWork::replace(BatchJob& batch, int64_t row) const {
 }
 
 Status RowWork::locate(Status status, int64_t id) const {
-  return std::move(status).with_key(plan_->source->key(id)).with_sample(id);
+  return std::move(status).with_key(plan_->name_of(id)).with_sample(id);
 }
 
 }  // namespace forebay

@@ -207,9 +207,10 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro("ids", &PyBatch::ids, nb::lock_self(), nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
       .def_prop_ro("parts", &PyBatch::parts, nb::sig("def parts(self) -> numpy.typing.NDArray[numpy.int64] | None"),
-                   "int64 (rows,): the part of a mix that each row comes from, by number. None if there are no parts.")
+                   "int64 (rows,): the part that each row comes from, by number: the data set, of those of all parts and of\n"
+                   "their parts, depth first. None if there are no parts.")
       .def_prop_ro("part_names", &PyBatch::part_names, nb::sig("def part_names(self) -> list[str]"),
-                   "Names of these parts, by number.")
+                   "Names of these parts, by number: \"web\", or \"web/en\" for a part of a part.")
       .def_prop_ro("positions", &PyBatch::positions, nb::lock_self(),
                    nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): where the samples stand in the epoch's global order.")

@@ -99,6 +99,7 @@ std::string ledger_schema() {
   // A list is described by its first item, and an optional part only if it is present. So the
   // ledger must have one of each.
   one_of_each.steps.resize(1);
+  one_of_each.parts.resize(1);
   one_of_each.stores.resize(1);
   one_of_each.caches.resize(1);
   one_of_each.chunks.resize(1);

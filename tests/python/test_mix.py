@@ -340,7 +340,7 @@ def test_bad_samples_of_two_parts_with_one_id_are_two():
 
 
 def test_epochs_that_cannot_be_counted_are_refused():
-    loader = fb.Loader(fb.mix({"a": numbers(100), "b": numbers(100)}).batch(10))
+    loader = fb.Loader(fb.mix({"a": numbers(100), "b": numbers(100)}, weights={"a": 1, "b": 1}, samples=10_000_000).batch(10))
     with pytest.raises(fb.InvalidArgument, match="the last epoch is"):
         loader.set_epoch(2**53)
     loader.set_epoch(2**40)
@@ -354,3 +354,30 @@ def test_parts_without_samples_left_are_told_apart_in_statistics():
             for _ in loader:
                 pass
         assert [(part["name"], part["samples"], part["passes"]) for part in loader.stats()["parts"]] == [("a", 20, 2), ("none", 0, 0)]
+
+
+def test_each_part_is_filtered_by_its_own_function():
+    def part(k):
+        return numbers(9, shuffled=False).filter(lambda s: s["x"] % 3 == k)
+
+    with fb.Loader(fb.concat(part(0), part(1), part(2)).batch(9), epochs=1) as loader:
+        (batch,) = list(loader)
+    assert batch["x"].tolist() == [0, 3, 6, 1, 4, 7, 2, 5, 8]
+    behind = fb.concat(numbers(5, shuffled=False), numbers(5, 10, shuffled=False)).filter(lambda s: s["x"] % 2 == 0)
+    with fb.Loader(behind.batch(6), epochs=1) as loader:
+        (batch,) = list(loader)
+    assert batch["x"].tolist() == [0, 2, 4, 10, 12, 14]
+    data = fb.mix({"a": numbers(5), "b": fb.Dataset([{"x": i} for i in range(100, 120)]).filter(lambda s: s["x"] % 2 == 0)})
+    with fb.Loader(data.batch(15), epochs=1) as loader:
+        assert sorted(x for batch in loader for x in np.asarray(batch["x"]).tolist()) == [*range(5), *range(100, 120, 2)]
+
+
+def test_errors_name_the_part():
+    def fail(sample):
+        raise ValueError("bad")
+
+    pipeline = fb.mix({"good": numbers(5), "bad": numbers(5, 100).map(fail)}).batch(5)
+    with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+        for _ in loader:
+            pass
+        assert {error["key"].split(":")[0] for error in loader.errors()} == {"bad"}

@@ -86,10 +86,7 @@ class Compiler {
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
     plan_->trace = input_.trace;
-    if (input_.branch) {
-      plan_->name = input_.branch->name;
-      plan_->part = input_.branch->part;
-    }
+    if (input_.branch) plan_->name = input_.branch->name;
     for (const Field& field : input_.source->schema())
       plan_->fetches |= !chunks && field.fetched && needed_.live.front().contains(field.name);
     if (is_source(step_at(0), SourceKind::kUserCode)) {

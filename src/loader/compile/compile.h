@@ -23,11 +23,10 @@ struct CompileInput {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// The branch of a pipeline with several: its name and part (see BranchPlan), and the number in
-  /// the pipeline of each step. Empty if it is the only one.
+  /// The branch of a pipeline with several: its name, and the number in the pipeline of each step.
+  /// Empty if it is the only one.
   struct BranchName {
     std::string name;
-    int32_t part = 0;
     std::span<const size_t> numbers;
     /// The fields of all branches, in the order of batches. Empty: as they come.
     std::vector<std::string> fields = {};

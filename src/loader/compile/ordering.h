@@ -58,7 +58,8 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, 
 /// the lanes. Otherwise rows move between ranks (rows_that_move()), and a rank may read from more
 /// lanes.
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);
-/// Logs a warning if there are fewer lanes than ranks.
-void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size);
+/// Logs a warning if there are fewer lanes than ranks. `part`: name of the part that has the table;
+/// empty if there are no parts.
+void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size, const std::string& part = "");
 
 }  // namespace forebay

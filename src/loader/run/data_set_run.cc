@@ -116,10 +116,8 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   input.source = branch.source;
   input.seed = branch.seed;
   if (data_.branches.size() > 1) {
-    const std::vector<PipelinePart>& parts = input_.description().steps().front().parts;
-    const auto part = std::ranges::find(parts, branch.branch.path.front(), &PipelinePart::name);
-    input.branch = CompileInput::BranchName{branch.branch.name(), static_cast<int32_t>(part - parts.begin()),
-                                            branch.branch.numbers, branch.fields, branch.selects};
+    input.branch =
+        CompileInput::BranchName{branch.branch.name(), branch.branch.numbers, branch.fields, branch.selects};
   }
   input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
     return open_cache(branch, step, cached, least_bytes);
@@ -146,7 +144,7 @@ Status DataSetRun::order(RunSetup& setup) {
   const int64_t ranks = input_.rank_info.world_size;
   FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
   for (const BranchData& branch : data_.branches) {
-    warn_of_shared_lanes(branch.ordering, ranks);
+    warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
     setup.sizes.mixing.push_back({branch.ordering.block, lanes_of_rank(branch.ordering, ranks)});
   }
   return {};

@@ -22,6 +22,9 @@ Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& dat
   const IndexedItinerary itinerary(data.plan, data.samples(), Schedule(options, assignment.ranks), request.rank, {});
   const Schedule& schedule = itinerary.schedule();
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
+  const bool has_parts = data.branches.size() > 1;
+  for (size_t i = 0; has_parts && i < data.branches.size(); ++i)
+    plan.part_names.push_back(data.branches[i].branch.name());
   int64_t position = 0;
   std::vector<Row> rows;
   for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
@@ -31,6 +34,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& dat
     itinerary.locate(request.epoch, rows);
     for (const Row& row : rows) {
       planned.ids.push_back(row.id);
+      if (has_parts) planned.parts.push_back(row.branch);
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
       const int64_t lane = row.position % assignment.lanes;

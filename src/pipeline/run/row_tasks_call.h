@@ -32,7 +32,7 @@ class RowTasks::Call final : public PendingCall {
   size_t step() const override { return stage_.number; }
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return stage_.random_index; }
-  std::string sample_name() const override { return tasks_.plan_of(batch->tasks[index]).source->key(key_.id); }
+  std::string sample_name() const override { return tasks_.plan_of(batch->tasks[index]).name_of(key_.id); }
   const Schema& schema() const override { return input_.schema; }
   const Record& record() const override { return input_.record; }
   void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }

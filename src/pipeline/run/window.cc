@@ -216,7 +216,7 @@ std::string Window::name_of_oldest() {
   // While a task is Running, the ids of its rows belong to a compute thread.
   const int64_t id = task.is<RowTask::Running>() ? batch.job.planned(task.first_row).id
                                                  : batch.job.rows()[static_cast<size_t>(task.first_row)].id;
-  return fmt::format("'{}'", core_.plan.branch(task.branch).source->key(id));
+  return fmt::format("'{}'", core_.plan.branch(task.branch).name_of(id));
 }
 
 }  // namespace forebay
