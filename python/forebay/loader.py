@@ -13,7 +13,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Generic, Iterable, Iterator, Mapping, NoReturn, Sequence, overload
 
-from . import _core, _process_group, _ray_train
+from . import _core, _mesh, _process_group, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._live import LivePage
-    from ._typing import LoaderOptions
+    from ._typing import LoaderOptions, Ranks
 
 __all__ = ["Loader", "digest"]
 
@@ -61,6 +61,11 @@ class Loader(LoaderReports, Generic[Array]):
         rank, world_size: the number of this process, and the number of processes. By default taken
             from Ray Train, the process group of torch.distributed, or the variables of torchrun,
             Slurm or MPI; otherwise 0 and 1.
+        mesh: in place of rank and world_size, the data-parallel ranks of a job whose other ranks
+            hold parts of one replica (tensor, pipeline or context parallel): `mesh["dp"]` of a
+            DeviceMesh of torch.distributed, `mesh["dp_replicate", "dp_shard"]`, whose ranks are
+            counted in the order of the dimensions, or a process group. Ranks of one replica get the
+            same batches.
         threads: compute threads. "auto" counts the cores that affinity and cgroup allow, divided by
             the ranks on this host. The loaders of a process share the threads; a number limits how
             many this loader may keep busy at once.
@@ -157,6 +162,7 @@ class Loader(LoaderReports, Generic[Array]):
         epochs: int | None = None,
         rank: int | None = None,
         world_size: int | None = None,
+        mesh: Ranks | None = None,
         threads: int | str = "auto",
         requests: int | str = "auto",
         memory: int | str = "auto",
@@ -179,7 +185,9 @@ class Loader(LoaderReports, Generic[Array]):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
         self._pipeline = pipeline
         local_ranks = None
-        if rank is None and world_size is None and (place := _ray_train.place()):
+        if mesh is not None:
+            rank, world_size, local_ranks = _mesh.place(mesh, rank, world_size)
+        elif rank is None and world_size is None and (place := _ray_train.place()):
             # These come before the variables, because workers may inherit variables of the launcher
             # that started Ray.
             rank, world_size, local_ranks = place
