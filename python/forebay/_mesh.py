@@ -28,6 +28,15 @@ def place(mesh: Any, rank: Any, world_size: Any) -> tuple[int, int, int | None]:
     return *(_in_mesh(mesh) if hasattr(mesh, "get_coordinate") else _in_group(mesh)), _processes_of_host()
 
 
+def groups(mesh: Any) -> list[tuple[Any, int]]:
+    """Returns process groups of torch.distributed, each with the place of this process among its ranks.
+    Gathering in one after the other gives the values of all ranks, in order. Empty if it has none.
+    """
+    if hasattr(mesh, "get_coordinate"):
+        return [(mesh.get_group(dimension), place) for dimension, place in reversed(list(enumerate(mesh.get_coordinate())))]
+    return [(mesh, mesh.rank())] if type(mesh).__module__.startswith("torch.") else []
+
+
 def _check_running(mesh: Any) -> None:
     """Raises if the job to which an object of PyTorch belongs has not begun or has ended. Its numbers
     would be those of another job.

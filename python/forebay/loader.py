@@ -109,10 +109,10 @@ class Loader(LoaderReports, Generic[Array]):
         peers: the hosts of the job. Cache entries of another host are requested from it before
             storage is read. A list of "host:port", one for each rank; this process listens at its
             own. Or "file:///FOLDER": a folder that all hosts share and that only this job uses, in
-            which the hosts find each other. Or "launcher": the hosts find each other through a
-            process group of torch.distributed, torchrun's store, or mpi4py, whichever exists. Hosts
-            identify each other by a token. A rank whose seed, batch size or data set differs from
-            rank 0's gets StateMismatch; see docs/reference/cluster.md.
+            which the hosts find each other. Or "launcher": the hosts find each other through
+            `mesh`, a process group of torch.distributed, torchrun's store, or mpi4py, whichever
+            exists. Hosts identify each other by a token. A rank whose seed, batch size or data set
+            differs from rank 0's gets StateMismatch; see docs/reference/cluster.md.
         restart: for evaluation loops that may be left early (a sanity check, `limit_val_batches`,
             `validation_steps`): a `for` after one that was left in the middle begins the same epoch
             again. If a state was loaded since the last batch, the `for` continues from it. An
@@ -212,7 +212,7 @@ class Loader(LoaderReports, Generic[Array]):
             "shard_by": _shard_by(shard_by),
             "hosts": _count("hosts", hosts, least=1),
             "local_ranks": local_ranks,
-            **_peers(peers),
+            **_peers(peers, mesh),
             **_share(share, together, pipeline._functions),
             "convert": _converter(output),
         }

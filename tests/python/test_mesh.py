@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import forebay as fb
+from peering import truth
 from sharing import ask
 
 WORLD, ROWS = 4, 36
@@ -170,6 +171,26 @@ with fb.Loader(pipeline, seed=7, mesh=mesh["dp"], share="auto", together=mesh["t
     assert 2 * steps <= counts["batches_made"] <= 2 * (steps + 1), counts
 
 
+def test_peers_of_other_hosts_meet_in_the_mesh(photos, tmp_path):
+    told = processes(tmp_path, """
+from peering import epoch_of, pipeline
+os.environ["FOREBAY_CLUSTER_ADDRESS"] = "127.0.0.1"
+os.environ["TORCHELASTIC_USE_AGENT_STORE"] = "True"  # as torchrun does; its store would mix the replicas up
+hybrid = init_device_mesh("cpu", (2, 2, 1), mesh_dim_names=("dp_replicate", "dp_shard", "tp"))
+for name, one in {"dp": mesh["dp"], "hybrid": hybrid["dp_replicate", "dp_shard"]}.items():
+    with fb.Loader(pipeline(sys.argv[2]), seed=7, mesh=one, peers="launcher", shard_by="count") as loader:
+        told[name] = [epoch_of(loader) for _ in range(3)]
+        told[name + " hits"] = loader.stats()["caches"][0]["peer_hits"]
+        dist.barrier()
+""", photos)
+    expected = truth(photos, 3)
+    assert told[0]["dp"] == told[1]["dp"] and told[2]["dp"] == told[3]["dp"]
+    for name in ("dp", "hybrid"):
+        for epoch in range(3):
+            assert {sample: value for each in told for sample, value in each[name][epoch].items()} == expected[epoch]
+        assert sum(each[name + " hits"] for each in told) > 0, name
+
+
 class Ranks:
     def __init__(self, rank, size):
         self.get_rank, self.size = (lambda: rank), (lambda: size)
@@ -185,6 +206,11 @@ def test_any_object_that_knows_rank_and_size():
         assert loader._given["rank"] == 1 and loader._given["world_size"] == 3
     with fb.Loader(numbers(), mesh=None) as loader:
         assert (loader.rank, loader.world_size) == (0, 1)
+
+
+def test_peers_cannot_meet_in_an_object_that_cannot_send():
+    with pytest.raises(fb.InvalidArgument, match="no process group of torch.distributed, in which its ranks could meet"):
+        fb.Loader(fb.arrays(x=np.arange(12)).cache(ram="1MiB").batch(2), mesh=Ranks(0, 2), peers="launcher")
 
 
 @pytest.mark.parametrize("mesh, message", [
