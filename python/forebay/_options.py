@@ -4,6 +4,7 @@ option and its valid values.
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import threading
@@ -31,11 +32,11 @@ def _seed(seed: Any) -> int:
     return number
 
 
-def _peers(peers: Any) -> dict[str, Any]:
+def _peers(peers: Any, mesh: Any = None) -> dict[str, Any]:
     """Returns the engine's options for the hosts of the job."""
     ways = 'a list of "host:port", one for each rank, "file:///FOLDER", or "launcher"'
     if isinstance(peers, str) and peers == "launcher":
-        return {"peers": [], "token": "", "generation": None, "meet": _meet}
+        return {"peers": [], "token": "", "generation": None, "meet": _meet if mesh is None else functools.partial(_meet, mesh=mesh)}
     if isinstance(peers, str) and "://" not in peers:
         raise InvalidArgument(f"peers is {peers!r}; it is {ways}")
     if peers is not None and not isinstance(peers, Iterable):
@@ -82,7 +83,7 @@ def _program() -> list[str]:
     return [beside if os.access(beside, os.X_OK) else "forebay"]
 
 
-def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
+def _meet(card: str, rank: int, world_size: int, mesh: Any = None) -> tuple[list[str], str, str]:
     """Meets the other ranks on a Python thread, which may outlive the interpreter's end after
     Ctrl-C. The engine thread that asks waits for the answer.
     """
@@ -92,7 +93,11 @@ def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
 
     def meet() -> None:
         try:
-            answers.put((_rendezvous.meet(card, rank, world_size), "", ""))
+            if mesh is None:
+                cards = _rendezvous.meet(card, rank, world_size)
+            else:
+                cards = _rendezvous.meet_in_mesh(mesh, card, rank)
+            answers.put((cards, "", ""))
         except Error as error:
             answers.put(([], type(error).__name__, str(error)))
         except BaseException as error:  # the waiting thread must get every error

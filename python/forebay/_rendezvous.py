@@ -10,10 +10,10 @@ import sys
 import threading
 from typing import Any, Iterator, Mapping
 
-from . import _ray_train
+from . import _mesh, _ray_train
 from .errors import InvalidArgument, Unavailable
 
-__all__ = ["meet"]
+__all__ = ["meet", "meet_in_mesh"]
 
 WAIT_S = 120.0
 CONNECT_S = 10.0
@@ -54,6 +54,26 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
         'peers="launcher": there is no process group of torch.distributed, no store of torchrun, no Ray Train and no mpi4py.MPI in this process that has '
         f"{world_size} ranks{found}; {_way_of_this_launcher(environment)}{OTHER_WAYS}"
     )
+
+
+def meet_in_mesh(mesh: Any, card: str, rank: int) -> list[str]:
+    """Returns the cards of the mesh's ranks, in rank order. Everything that `meet` uses knows all
+    processes of the job, of which several have the same rank in the mesh.
+
+    Raises InvalidArgument if the mesh has no process group, Unavailable as `meet` does.
+    """
+    groups = _mesh.groups(mesh)
+    if not groups:
+        raise InvalidArgument(
+            f'peers="launcher": mesh= is no DeviceMesh and no process group of torch.distributed, in which its ranks could meet; {OTHER_WAYS}'
+        )
+    distributed, cards = sys.modules["torch.distributed"], [card]
+    with _told_of("the process groups of mesh="), _device_of(rank, distributed):
+        for group, place in groups:
+            found: list[Any] = [None] * group.size()
+            distributed.all_gather_object(found, (place, cards), group=group)
+            cards = [one for _, some in sorted(found) for one in some]
+    return cards
 
 
 def _way_of_this_launcher(environment: Mapping[str, str]) -> str:

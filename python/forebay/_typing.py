@@ -1,4 +1,5 @@
-"""Types that checkers see: the arrays of a batch by `output=`, and the options of a loader.
+"""Types that checkers see: the arrays of a batch by `output=`, the ranks of `mesh=`, and the options of a
+loader.
 
 While a program runs, this module also stands in for `typing`, whose import takes as long as that of
 the rest of the package. Type checkers see the names of `typing` itself.
@@ -11,12 +12,34 @@ TYPE_CHECKING = False  # checkers take the name for true
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from typing import Any, Generic, Literal, NamedTuple, NoReturn, Protocol, TypedDict, overload
+    from typing import Any, Generic, Literal, NamedTuple, NoReturn, Protocol, TypedDict, Union, overload
 
     from numpy.typing import NDArray
     from typing_extensions import TypeVar
 
     Array = TypeVar("Array", default=NDArray[Any])
+
+    class DeviceMesh(Protocol):
+        """The part of torch.distributed.device_mesh.DeviceMesh that a loader uses."""
+
+        @property
+        def mesh_dim_names(self) -> Sequence[str] | None: ...
+        def get_coordinate(self) -> Sequence[int] | None: ...
+        def size(self, mesh_dim: int | None = None) -> int: ...
+
+    class ProcessGroup(Protocol):
+        """The part of torch.distributed.ProcessGroup that a loader uses."""
+
+        def rank(self) -> int: ...
+        def size(self) -> int: ...
+
+    class Communicator(Protocol):
+        """Another object that knows the place of this process."""
+
+        def get_rank(self) -> int: ...
+        def size(self) -> int: ...
+
+    Ranks = Union[DeviceMesh, ProcessGroup, Communicator]
 
     class LoaderOptions(TypedDict, total=False):
         """The keyword arguments of `forebay.Loader` but `output`."""
@@ -25,6 +48,7 @@ if TYPE_CHECKING:
         epochs: int | None
         rank: int | None
         world_size: int | None
+        mesh: Ranks | None
         threads: int | Literal["auto"]
         requests: int | Literal["auto"]
         memory: int | str

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from . import _core, _process_group, _ray_train
+from . import _core, _mesh, _process_group, _ray_train
 from ._concurrent import Numbers, WeakRegistry
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._live import LivePage
-    from ._typing import LoaderOptions
+    from ._typing import LoaderOptions, Ranks
 
 __all__ = ["Loader", "digest"]
 
@@ -59,6 +59,11 @@ class Loader(LoaderReports, Generic[Array]):
         rank, world_size: the number of this process, and the number of processes. By default taken
             from Ray Train, the process group of torch.distributed, or the variables of torchrun,
             Slurm or MPI; otherwise 0 and 1.
+        mesh: in place of rank and world_size, the data-parallel ranks of a job whose other ranks
+            hold parts of one replica (tensor, pipeline or context parallel): `mesh["dp"]` of a
+            DeviceMesh of torch.distributed, `mesh["dp_replicate", "dp_shard"]`, whose ranks are
+            counted in the order of the dimensions, or a process group. Ranks of one replica get the
+            same batches.
         threads: compute threads. "auto" counts the cores that affinity and cgroup allow, divided by
             the ranks on this host. The loaders of a process share the threads; a number limits how
             many this loader may keep busy at once.
@@ -102,10 +107,10 @@ class Loader(LoaderReports, Generic[Array]):
         peers: the hosts of the job. Cache entries of another host are requested from it before
             storage is read. A list of "host:port", one for each rank; this process listens at its
             own. Or "file:///FOLDER": a folder that all hosts share and that only this job uses, in
-            which the hosts find each other. Or "launcher": the hosts find each other through a
-            process group of torch.distributed, torchrun's store, or mpi4py, whichever exists. Hosts
-            identify each other by a token. A rank whose seed, batch size or data set differs from
-            rank 0's gets StateMismatch; see docs/reference/cluster.md.
+            which the hosts find each other. Or "launcher": the hosts find each other through
+            `mesh`, a process group of torch.distributed, torchrun's store, or mpi4py, whichever
+            exists. Hosts identify each other by a token. A rank whose seed, batch size or data set
+            differs from rank 0's gets StateMismatch; see docs/reference/cluster.md.
         restart: for evaluation loops that may be left early (a sanity check, `limit_val_batches`,
             `validation_steps`): a `for` after one that was left in the middle begins the same epoch
             again. If a state was loaded since the last batch, the `for` continues from it. An
@@ -155,6 +160,7 @@ class Loader(LoaderReports, Generic[Array]):
         epochs: int | None = None,
         rank: int | None = None,
         world_size: int | None = None,
+        mesh: Ranks | None = None,
         threads: int | str = "auto",
         requests: int | str = "auto",
         memory: int | str = "auto",
@@ -177,7 +183,9 @@ class Loader(LoaderReports, Generic[Array]):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
         self._pipeline = pipeline
         local_ranks = None
-        if rank is None and world_size is None and (place := _ray_train.place()):
+        if mesh is not None:
+            rank, world_size, local_ranks = _mesh.place(mesh, rank, world_size)
+        elif rank is None and world_size is None and (place := _ray_train.place()):
             # These come before the variables, because workers may inherit variables of the launcher
             # that started Ray.
             rank, world_size, local_ranks = place
@@ -202,7 +210,7 @@ class Loader(LoaderReports, Generic[Array]):
             "shard_by": _shard_by(shard_by),
             "hosts": _count("hosts", hosts, least=1),
             "local_ranks": local_ranks,
-            **_peers(peers),
+            **_peers(peers, mesh),
             **_share(share, together, pipeline._functions),
             "convert": _converter(output),
         }

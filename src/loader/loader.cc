@@ -26,7 +26,7 @@ namespace {
 // Returns the rank of the loader, or the error of an option that contradicts it.
 Result<RankInfo> checked_rank_info(const LoaderOptions& options) {
   FOREBAY_ASSIGN(RankInfo rank_info, find_rank_info(options.job.rank, options.job.world_size, process_environment()));
-  if (options.job.local_ranks) rank_info.local_ranks = std::clamp(*options.job.local_ranks, 1, rank_info.world_size);
+  if (options.job.local_ranks) rank_info.local_ranks = std::max(*options.job.local_ranks, 1);
   FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, rank_info.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));

@@ -19,11 +19,13 @@ NEEDS = {
     "huggingface_trainer": ["torch", "accelerate", "transformers"],
     "ray_train": ["torch", "ray"],
     "torch_distributed_checkpoint": ["torch"],
+    "fsdp_device_mesh": ["torch"],
     "orbax_checkpoints": ["jax", "orbax"],
     "keras_fit": ["tensorflow"],
     "jax_training": ["jax"],
 }
 WITHOUT_CHECKPOINTS = ("keras_fit", "jax_training")
+BY_TORCHRUN = {"fsdp_device_mesh": 4}  # name → processes
 WITH_CHECKPOINTS = [name for name in NEEDS if name not in WITHOUT_CHECKPOINTS]
 STEPS, SAVED, KILLED = 12, 8, 10  # an epoch has 6 steps (3 with the two workers of Ray): both are in the middle of one
 LOSS = re.compile(r"^step (\d+): loss (\S+)$", re.MULTILINE)
@@ -40,13 +42,15 @@ def need(name):
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-def train(name, photos, checkpoints, **environment):
+def train(name, photos, checkpoints, *more, **environment):
     """Runs the program to its end, or to its death. Returns its exit code and its losses, (step, text) in order."""
-    done = subprocess.run([sys.executable, PROGRAMS / f"{name}.py", photos, checkpoints], capture_output=True, text=True, timeout=600,
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={BY_TORCHRUN[name]}"] if name in BY_TORCHRUN else []
+    done = subprocess.run([sys.executable, *launcher, PROGRAMS / f"{name}.py", photos, checkpoints, *more], capture_output=True, text=True, timeout=600,
                           stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-    assert done.returncode in (0, -signal.SIGKILL), done.stdout + done.stderr
+    killed = done.returncode == -signal.SIGKILL or "Signal 9 (SIGKILL)" in done.stderr  # of a process of torchrun
+    assert killed or done.returncode == 0, done.stdout + done.stderr
     assert ": no\n" not in done.stdout, done.stdout
-    return done.returncode, [(int(step), loss) for step, loss in LOSS.findall(done.stdout)]
+    return -signal.SIGKILL if killed else 0, [(int(step), loss) for step, loss in LOSS.findall(done.stdout)]
 
 
 def killing(tmp_path):
@@ -85,3 +89,10 @@ def test_workers_of_ray_go_on_with_the_same_losses_after_one_was_killed(photos, 
     assert code == 0 and (tmp_path / "killed").exists()
     assert [step for step, _ in losses].count(KILLED) == 2, "once before the kill and once after it"
     assert losses[-(STEPS - SAVED):] == whole[SAVED:] and set(losses) == set(whole)
+
+
+def test_batches_made_once_for_a_replica_train_alike(photos, tmp_path):
+    need("fsdp_device_mesh")
+    _, each = train("fsdp_device_mesh", photos, tmp_path / "each")
+    _, once = train("fsdp_device_mesh", photos, tmp_path / "once", "once", XDG_RUNTIME_DIR=str(tmp_path))
+    assert len(each) == STEPS and each == once

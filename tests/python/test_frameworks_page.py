@@ -1,4 +1,5 @@
 """The code of the PyTorch part of docs/reference/frameworks.md runs as it stands, and does what the page says."""
+import itertools
 import json
 import os
 import re
@@ -6,11 +7,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="PYTORCH ABSENT: forebay.torch needs it")
+torch = pytest.importorskip("torch", reason="PYTORCH ABSENT: forebay.torch needs it")
 
 import forebay as fb  # noqa: E402
 
@@ -74,3 +76,56 @@ def test_tensor_parallel_ranks(tmp_path):
     assert seen[0] == seen[1] and seen[2] == seen[3], "equal rows for tensor-parallel peers"
     ids = sum((ids for ids, _ in seen[0] + seen[2]), [])
     assert sorted(ids) == list(range(24)), "and each sample once over the replicas"
+
+
+def blocks_of_torchtitan(folder):
+    """The page's build_dataloader over a folder of texts, called as torchtitan calls it."""
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = {word: number for number, word in enumerate(["[UNK]", "a", "b", "c"])}
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.save(str(folder / "tokenizer.json"))
+    texts = ["a b c " * (1 + number % 5) for number in range(60)]
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    names = {"fb": fb}
+    exec(block("class Blocks"), names)
+    config = SimpleNamespace(training=SimpleNamespace(dataset_path=str(folder / "*.jsonl"), seq_len=16, local_batch_size=2),
+                             model=SimpleNamespace(hf_assets_path=str(folder)))
+    return lambda rank, size: names["build_dataloader"](dp_world_size=size, dp_rank=rank, tokenizer=None, job_config=config)
+
+
+def rows(batches):
+    return [(row.tolist(), label.tolist()) for inputs, labels in batches for row, label in zip(inputs["input"], labels)]
+
+
+def test_torchtitan_gets_dicts_and_labels_for_as_many_steps_as_it_wants(tmp_path):
+    build = blocks_of_torchtitan(tmp_path)
+    loader = build(0, 1)
+    steps = len(loader.loader)
+    seen = list(itertools.islice(loader, 2 * steps))
+    for inputs, labels in seen:
+        tokens = inputs["input"]
+        assert tokens.shape == labels.shape == (2, 16) and tokens.dtype == labels.dtype == torch.int64
+        same = labels[:, :-1] == tokens[:, 1:]
+        assert (same | (labels[:, :-1] == -100)).all() and (labels != -100).any()
+    assert rows(seen[:steps]) != rows(seen[steps:]), "shuffled anew"
+    assert sum(int((labels == -100).sum()) for _, labels in seen) > 0, "padding is no label"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torchtitan_saves_a_loader_and_goes_on_with_another_degree(tmp_path):
+    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.stateful import Stateful
+
+    build = blocks_of_torchtitan(tmp_path)
+    steps = len(build(0, 1).loader)
+    whole = rows(itertools.islice(build(0, 1), steps))
+    halves = [build(rank, 2) for rank in range(2)]
+    assert all(isinstance(half, Stateful) for half in halves)
+    begun = [row for half in halves for row in rows(itertools.islice(half, 2))]
+    assert halves[0].state_dict() == halves[1].state_dict()
+    dcp.save({"dataloader": halves[1]}, checkpoint_id=tmp_path / "checkpoint")
+    resumed = build(0, 1)
+    resumed.load_state_dict({})
+    dcp.load({"dataloader": resumed}, checkpoint_id=tmp_path / "checkpoint")
+    assert sorted(begun + rows(itertools.islice(resumed, steps - 4))) == sorted(whole)

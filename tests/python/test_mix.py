@@ -343,7 +343,7 @@ def test_epochs_that_cannot_be_counted_are_refused():
     loader = fb.Loader(fb.mix({"a": numbers(100), "b": numbers(100)}, weights={"a": 1, "b": 1}, samples=10_000_000).batch(10))
     with pytest.raises(fb.InvalidArgument, match="the last epoch is"):
         loader.set_epoch(2**53)
-    loader.set_epoch(2**40)
+    loader.set_epoch(2**38)
     assert len(next(iter(loader))) == 10
 
 

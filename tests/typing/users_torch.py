@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 from typing_extensions import assert_type
 
 import forebay as fb
@@ -38,6 +39,12 @@ def train(pipeline: fb.Pipeline, state: Path) -> None:
 def shared(pipeline: fb.Pipeline) -> None:
     with fb.Loader(pipeline, share="auto", together=True, output="torch") as loader:
         assert_type(next(iter(loader))["x"], torch.Tensor)
+
+
+def replicas(pipeline: fb.Pipeline, mesh: DeviceMesh, group: torch.distributed.ProcessGroup) -> None:
+    loader = fb.Loader(pipeline, mesh=mesh["dp"], share="auto", together=mesh["tp"].size(), output="torch")
+    assert_type(loader, fb.Loader[torch.Tensor])
+    assert_type(fb.Loader(pipeline, mesh=group).rank, int)
 
 
 def drop_in(pipeline: fb.Pipeline) -> None:

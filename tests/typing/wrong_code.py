@@ -16,6 +16,7 @@ fb.Loader("photos")  # wrong: a pipeline
 fb.Loader(pipeline, output="tensorflow")  # wrong: no such output
 fb.Loader(pipeline, on_error="ignore")  # wrong: no such way to treat a bad sample
 fb.Loader(pipeline, threads="many")  # wrong: a number or "auto"
+fb.Loader(pipeline, mesh="dp")  # wrong: a mesh, and not the name of a dimension
 fb.Loader(pipeline, batch_size=4)  # wrong: no such option
 fb.Loader(pipeline, 7)  # wrong: options are given by name
 
