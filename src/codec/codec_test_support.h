@@ -3,6 +3,7 @@
 // Helpers for tests of this folder: images in memory, files of the shared data, and synthetic
 // images.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

@@ -40,7 +40,7 @@ struct Bench : StillRun {
   }
   Chunk& chunk(const ChunkBlockPtr& block) { return *block->chunks.front(); }
   // Moves the block on until it waits for something that the test controls.
-  bool advance(const ChunkBlockPtr& block, const Chunks::BlockRequest& request = {}) {
+  bool advance_block(const ChunkBlockPtr& block, const Chunks::BlockRequest& request = {}) {
     const bool moved = chunks.advance(*block, request, actions);
     send(actions);
     return moved;
@@ -59,12 +59,12 @@ struct Bench : StillRun {
 TEST(Chunks, a_block_is_read_decoded_and_kept_until_its_last_user_leaves) {
   Bench bench({});
   const ChunkBlockPtr block = bench.block(0);
-  EXPECT_TRUE(bench.advance(block));
+  EXPECT_TRUE(bench.advance_block(block));
   EXPECT_EQ(bench.store.held(), 2u) << "both reads at once";
   EXPECT_EQ(bench.held(Use::kFetched), 1000u);
   bench.answer_all();
   EXPECT_FALSE(block->ready());
-  EXPECT_TRUE(bench.advance(block));
+  EXPECT_TRUE(bench.advance_block(block));
   ASSERT_EQ(bench.actions.posts.size(), 1u);
   bench.carry_out(bench.actions);
   EXPECT_TRUE(block->ready());
@@ -82,13 +82,13 @@ TEST(Chunks, a_chunk_whose_reads_find_no_slot_goes_on_when_one_is_free) {
   rig.options.requests = 1;
   Bench bench(rig);
   const ChunkBlockPtr block = bench.block(0);
-  EXPECT_TRUE(bench.advance(block));
+  EXPECT_TRUE(bench.advance_block(block));
   EXPECT_EQ(bench.store.held(), 1u);
   bench.store.answer();
-  EXPECT_TRUE(bench.advance(block));
+  EXPECT_TRUE(bench.advance_block(block));
   EXPECT_EQ(bench.store.held(), 1u);
   bench.store.answer();
-  bench.advance(block);
+  bench.advance_block(block);
   EXPECT_EQ(bench.actions.posts.size(), 1u) << "all bytes are there: it is decoded";
 }
 
@@ -111,9 +111,9 @@ TEST(Chunks, others_give_way_only_to_who_may_ask_them) {
   Bench bench(rig);
   Giving others(bench.core.memory.take(Use::kBatches, 9'500).value());
   const ChunkBlockPtr block = bench.block(0);
-  EXPECT_FALSE(bench.advance(block)) << "nobody gives way";
+  EXPECT_FALSE(bench.advance_block(block)) << "nobody gives way";
   EXPECT_EQ(bench.store.held(), 0u);
-  EXPECT_TRUE(bench.advance(block, {.others = &others}));
+  EXPECT_TRUE(bench.advance_block(block, {.others = &others}));
   EXPECT_EQ(others.asked, std::vector<uint64_t>{1000});
   EXPECT_EQ(bench.store.held(), 2u);
 }
@@ -127,10 +127,10 @@ TEST(Chunks, what_is_fetched_for_later_leaves_the_window_its_room) {
   const ChunkBlockPtr block = bench.block(0);
   const Claim batches = bench.core.memory.take(Use::kBatches, 2'000).value();  // for the window
   Claim others = bench.core.memory.take(Use::kChunks, 1'000).value();
-  EXPECT_FALSE(bench.advance(block, {.ahead = true}));
+  EXPECT_FALSE(bench.advance_block(block, {.ahead = true}));
   EXPECT_EQ(bench.store.held(), 0u);
   others.give_back();
-  EXPECT_TRUE(bench.advance(block, {.ahead = true}));
+  EXPECT_TRUE(bench.advance_block(block, {.ahead = true}));
   EXPECT_EQ(bench.store.held(), 2u);
 }
 
@@ -139,16 +139,16 @@ TEST(Chunks, for_later_one_chunk_is_fetched_even_where_it_is_larger_than_what_is
   rig.options.memory.ahead = 10;
   Bench bench(rig);
   const ChunkBlockPtr first = bench.block(0), second = bench.block(1);
-  EXPECT_TRUE(bench.advance(first, {.ahead = true}));
+  EXPECT_TRUE(bench.advance_block(first, {.ahead = true}));
   EXPECT_EQ(bench.store.held(), 2u);
-  EXPECT_TRUE(bench.advance(second, {.ahead = true}));
+  EXPECT_TRUE(bench.advance_block(second, {.ahead = true}));
   EXPECT_EQ(bench.store.held(), 2u);
 }
 
 TEST(Chunks, one_that_is_given_up_keeps_the_bytes_of_its_reads_until_they_have_landed) {
   Bench bench({});
   const ChunkBlockPtr block = bench.block(0);
-  bench.advance(block);
+  bench.advance_block(block);
   bench.chunks.remove_user(block);
   bench.chunks.clear();
   EXPECT_EQ(bench.held(Use::kFetched), 1000u);
@@ -162,9 +162,9 @@ TEST(Chunks, one_that_is_given_up_keeps_the_bytes_of_its_reads_until_they_have_l
 TEST(Chunks, one_that_is_given_up_while_a_thread_decodes_it_goes_when_the_thread_is_done) {
   Bench bench({});
   const ChunkBlockPtr block = bench.block(0);
-  bench.advance(block);
+  bench.advance_block(block);
   bench.answer_all();
-  bench.advance(block);
+  bench.advance_block(block);
   bench.chunks.remove_user(block);
   bench.chunks.clear();
   EXPECT_TRUE(bench.chunk(block).is<Chunk::Running>());
@@ -182,7 +182,7 @@ TEST(Chunks, one_that_is_given_up_before_it_is_read_says_nothing_of_the_page_cac
   rig.store = store;
   Bench bench(rig);
   const ChunkBlockPtr block = bench.block(0);
-  bench.advance(block);
+  bench.advance_block(block);
   ASSERT_TRUE(bench.chunk(block).is<Chunk::Running>());
   StoreSlots& slots = bench.core.fetcher.slots_of(bench.store);
   slots.record_try(/*hit=*/false);  // by another task in the meantime
@@ -198,7 +198,7 @@ TEST(Chunks, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {
     Bench bench({});
     bench.due = due;
     const ChunkBlockPtr block = bench.block(0);
-    bench.advance(block);
+    bench.advance_block(block);
     bench.store.answer(unavailable("the server is away"));
     bench.answer_all();
     EXPECT_EQ(bench.chunk(block).is<Chunk::Failed>(), due);
@@ -221,7 +221,7 @@ TEST(Chunks, storage_that_was_away_ahead_of_need_is_tried_again_if_the_chunk_is_
       return unavailable("the server is away");
     };
     const ChunkBlockPtr block = bench.block(0);
-    bench.advance(block);
+    bench.advance_block(block);
     ASSERT_TRUE(bench.chunk(block).is<Chunk::Running>());
     bench.carry_out(bench.actions);
     EXPECT_EQ(bench.chunk(block).is<Chunk::Waiting>(), due_by_then);
@@ -233,7 +233,7 @@ TEST(Chunks, what_storage_had_not_is_read_again_when_that_is_said) {
   for (const Code code : {Code::kUnavailable, Code::kNotFound}) {
     Bench bench({});
     const ChunkBlockPtr block = bench.block(0);
-    bench.advance(block);
+    bench.advance_block(block);
     bench.store.answer(Status(code, "not now"));
     bench.answer_all();
     ASSERT_TRUE(bench.chunk(block).is<Chunk::Failed>());
@@ -254,7 +254,7 @@ TEST(Chunks, an_object_that_is_gone_is_an_error_whether_due_or_not) {
   Bench bench({});
   bench.due = false;
   const ChunkBlockPtr block = bench.block(0);
-  bench.advance(block);
+  bench.advance_block(block);
   bench.store.answer(Status(Code::kNotFound, "no such object"));
   bench.answer_all();
   EXPECT_TRUE(block->ready());
@@ -269,9 +269,9 @@ TEST(Chunks, what_decoding_asks_for_is_granted_the_next_time) {
   uint64_t before = UINT64_MAX;
   for (int round = 0; round < 2; ++round) {
     EXPECT_FALSE(block->ready());
-    bench.advance(block);
+    bench.advance_block(block);
     bench.answer_all();
-    bench.advance(block);
+    bench.advance_block(block);
     const uint64_t granted = std::get<Chunk::Running>(bench.chunk(block).state).working.bytes();
     EXPECT_EQ(granted > before, round == 1) << granted;
     EXPECT_GE(granted, round == 0 ? 0u : 3'000u);
@@ -288,9 +288,9 @@ TEST(Chunks, only_what_nobody_looks_into_is_dropped_for_others) {
   std::vector<ChunkBlockPtr> blocks;
   for (int n = 0; n < 3; ++n) {
     blocks.push_back(bench.block(n));
-    bench.advance(blocks.back());
+    bench.advance_block(blocks.back());
     bench.answer_all();
-    bench.advance(blocks.back());
+    bench.advance_block(blocks.back());
     bench.carry_out(bench.actions);
   }
   ++bench.chunk(blocks[1]).pins;
@@ -308,15 +308,15 @@ TEST(Chunks, what_another_run_is_at_work_on_is_waited_for_and_taken) {
   Bench first(rig, shared), second(rig, shared);
   second.core.queue = second.engine->executor->open(1);  // runs the work after a notification
   const ChunkBlockPtr ours = first.block(0), theirs = second.block(0);
-  first.advance(ours);
-  second.advance(theirs);
+  first.advance_block(ours);
+  second.advance_block(theirs);
   EXPECT_EQ(second.store.held(), 0u) << "the same is being read already";
   first.answer_all();
-  first.advance(ours);
+  first.advance_block(ours);
   first.carry_out(first.actions);
   EXPECT_TRUE(ours->ready());
   second.core.queue.reset();  // waits until the notification was processed
-  second.advance(theirs);
+  second.advance_block(theirs);
   EXPECT_TRUE(theirs->ready());
   EXPECT_EQ(second.chunk(theirs).rows(), first.chunk(ours).rows()) << "the same memory";
   EXPECT_EQ(second.chunks.decodes(), std::vector<uint32_t>(10, 0));
