@@ -175,3 +175,16 @@ def test_tokens_of_pages(bench, tmp_path):
     text, told, records = bench("presto/tokens.py", "--shared", tmp_path / "shared", "--pages", 8, "--batch", 3)
     assert PASSED in text and [(record["loader"], record["delivered"]) for record in records] == [("forebay", 8)]
     assert "selectolax (bench/rivals/install" in told
+
+
+def test_mixes(bench):
+    text, told, records = bench("mix/mix.py", "--quick")
+    assert PASSED in text and "grain (bench/rivals/install" in told
+    assert [(record["kind"], record["loader"], record["checked"] >= 2000, record["resume_same"]) for record in records] == [
+        ("arrays", "forebay", True, True), ("json", "forebay", True, True)]
+
+
+def test_what_a_mix_costs(bench):
+    text, _, records = bench("mix/cost.py", "--quick", "--parts", 1, 8)
+    assert PASSED in text and "| 8 parts, by weights |" in text and "| a loader of a mix of all |" in text
+    assert {record["distinct"] for record in records if record["case"] == "rows"} == {2**11}
