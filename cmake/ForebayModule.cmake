@@ -77,19 +77,31 @@ function(forebay_test name)
   set_tests_properties(${name}_test PROPERTIES TIMEOUT 600)
 endfunction()
 
-# forebay_loaded(NAME [PYTHON_ONLY] STATIC library SOURCES files... COMMON files... LIBS targets...)
+add_custom_target(forebay_loaded_modules)  # all that forebay_loaded() makes; wheels name it
+
+# forebay_loaded(NAME [PYTHON_ONLY] STATIC library SOURCES files... COMMON files... BEHIND files... LIBS targets...)
 #
 # libforebay_NAME.so, which is loaded when it is first needed (base/shared_module.h): its own sources, which are also a static library that tests
-# link, and sources that it has in common with the library. It gives out one C function, and stands beside the Python package and libforebay.so.
+# link. It gives out one C function, and stands beside the Python package and libforebay.so. What else it needs of Forebay it takes from libforebay.so
+# in a wheel, which has that beside it. Elsewhere programs with the archive load it, too: there it has `base` and the COMMON sources in it. It always has
+# the BEHIND sources, which the library has only in modules of forebay_behind().
 function(forebay_loaded name)
-  cmake_parse_arguments(ARG "PYTHON_ONLY" "STATIC" "SOURCES;COMMON;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "PYTHON_ONLY" "STATIC" "SOURCES;COMMON;BEHIND;LIBS" ${ARGN})
   add_library(${ARG_STATIC} STATIC ${ARG_SOURCES})
   set_target_properties(${ARG_STATIC} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
   target_include_directories(${ARG_STATIC} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(${ARG_STATIC} PUBLIC forebay_base ${ARG_LIBS} PRIVATE forebay_options)
 
-  add_library(forebay_${name} MODULE ${ARG_COMMON} $<TARGET_OBJECTS:${ARG_STATIC}>)
-  target_link_libraries(forebay_${name} PRIVATE forebay_base ${ARG_LIBS} forebay_options)
+  if(SKBUILD)
+    add_library(forebay_${name} MODULE ${ARG_BEHIND} $<TARGET_OBJECTS:${ARG_STATIC}>)
+    target_link_libraries(forebay_${name} PRIVATE forebay_engine_shared ${ARG_LIBS})
+    target_link_options(forebay_${name} PRIVATE LINKER:--as-needed LINKER:-z,defs)
+    set_target_properties(forebay_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  else()
+    add_library(forebay_${name} MODULE ${ARG_COMMON} ${ARG_BEHIND} $<TARGET_OBJECTS:${ARG_STATIC}>)
+    target_link_libraries(forebay_${name} PRIVATE forebay_base ${ARG_LIBS} forebay_options)
+  endif()
+  add_dependencies(forebay_loaded_modules forebay_${name})
   target_link_options(forebay_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/loaded.map")
   set_target_properties(forebay_${name} PROPERTIES LINKER_LANGUAGE CXX
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/forebay" LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/loaded.map")
@@ -97,6 +109,13 @@ function(forebay_loaded name)
   if(FOREBAY_INSTALL_CPP AND NOT ARG_PYTHON_ONLY)
     install(TARGETS forebay_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
     set_property(GLOBAL APPEND PROPERTY FOREBAY_INSTALLED_CPP forebay_${name})
+  endif()
+endfunction()
+
+# forebay_accompanied(MODULE NAME): whoever builds the module of Forebay builds libforebay_NAME.so as well. In a wheel that one is built behind libforebay.so.
+function(forebay_accompanied module name)
+  if(NOT SKBUILD)
+    add_dependencies(forebay_${module} forebay_${name})
   endif()
 endfunction()
 

@@ -3,9 +3,9 @@
     python bench/engine/free_threads.py                     (with a Python without its global lock: 3.13t, 3.14t)
     PYTHON_GIL=1 python bench/engine/free_threads.py        the same Python with the lock
 
-Runs with one thread and with two take turns. All batches of a run are compared with those of the first, so both do the same work. Each run has
-a loader and a pass over all samples before the measured one, so that threads have started. Two threads gain only where two cores are free:
-CPU seconds per second are told beside the ratio, and the most of the rounds as well as the median.
+Runs with one thread and with two take turns. All batches of a run are compared with those of the first, so both do the same work. A run is
+the only epoch of a loader, since the next one would be made ahead. Two threads gain only where two cores are free: the cores that a run had are told
+beside its speed, and the range of the rounds beside the median.
 """
 
 import argparse
@@ -37,8 +37,7 @@ def cpu_s():
 def run(samples, threads):
     """Returns samples per second, CPU seconds per second and the batches."""
     pipeline = fb.arrays(x=np.arange(samples)).map(work, workers="threads").batch(16)
-    with fb.Loader(pipeline, threads=threads) as loader:
-        list(loader)
+    with fb.Loader(pipeline, threads=threads, epochs=1) as loader:
         began, used = time.perf_counter(), cpu_s()
         steps = np.concatenate([batch["steps"] for batch in loader])
         seconds = time.perf_counter() - began
