@@ -170,13 +170,13 @@ struct PlannedStep {
   std::vector<int64_t> ids, positions;
   std::vector<int32_t> parts = {};  ///< number of the part of each row; empty without parts
   int64_t padding = 0;              ///< number of repeated rows at the end
-  std::vector<int64_t> moved;  ///< tables in lanes: positions whose lane belongs to another rank
+  std::vector<int64_t> moved;       ///< tables in lanes: positions whose lane belongs to another rank
 };
 
 /// The first steps of one rank in an epoch.
 struct EpochPlan {
-  int64_t size = 0;   ///< samples
-  int64_t steps = 0;  ///< of each rank; `first` may hold fewer
+  int64_t size = 0;                          ///< samples
+  int64_t steps = 0;                         ///< of each rank; `first` may hold fewer
   std::vector<std::string> part_names = {};  ///< by number; empty without parts
   std::vector<PlannedStep> first;
 };

@@ -76,8 +76,9 @@ SortedJson plan_to_json(const EpochPlan& plan, const PlanRequest& options) {
                      {"step", steps.size()}});
     if (!plan.part_names.empty()) steps.back()["parts"] = step.parts;
   }
-  SortedJson json = {{"epoch", options.epoch},   {"rank", options.rank}, {"seed", options.seed},       {"size", plan.size},
-                     {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
+  SortedJson json = {{"epoch", options.epoch},     {"rank", options.rank},     {"seed", options.seed},
+                     {"size", plan.size},          {"step_count", plan.steps}, {"steps", steps},
+                     {"world", options.world_size}};
   if (!plan.part_names.empty()) json["part_names"] = plan.part_names;
   return json;
 }

@@ -15,6 +15,7 @@ class LeafNode final : public PlanNode {
   int64_t size() const override { return size_; }
   size_t leaves() const override { return 1; }
   const Order& order(size_t) const override { return *order_; }
+  const Order* as_leaf() const override { return order_.get(); }
 
   void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override {
     assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size_);

@@ -52,6 +52,8 @@ class PlanNode {
   /// Position of the first use of a sample (an id of the leaf's order) at this position or later.
   Order::Use next_use(size_t leaf, int64_t index, const Order::Use& at) const;
   virtual const Order& order(size_t leaf) const = 0;
+  /// The order of a node that is a leaf: its positions are those of the node. Null for all others.
+  virtual const Order* as_leaf() const { return nullptr; }
 };
 
 /// The samples of an order: epoch e is pass e. The only leaf.

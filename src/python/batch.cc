@@ -69,6 +69,16 @@ std::string describe(const BatchField& field) {
   return {};
 }
 
+// Returns the array that is stored there, or stores one of these values.
+nb::object made_once(nb::object& stored, const std::vector<int64_t>& values) {
+  if (!stored.is_valid()) {
+    nb::object made = int64_array(values);
+    // Python code that makes the array may let another thread in, which then was first.
+    if (!stored.is_valid()) stored = std::move(made);
+  }
+  return stored;
+}
+
 size_t bytes_of(const BatchField& field) {
   size_t bytes = field.values.nbytes();
   if (field.kind != BatchField::Kind::kDense) bytes += field.offsets.nbytes();
@@ -134,14 +144,11 @@ nb::list PyBatch::descriptions() const {
   return list;
 }
 
-nb::object PyBatch::ids() {
-  if (!ids_.is_valid()) ids_ = int64_array(batch_.ids);
-  return ids_;
-}
+nb::object PyBatch::ids() { return made_once(ids_, batch_.ids); }
 
 nb::object PyBatch::parts() {
   if (!batch_.part_names) return nb::none();
-  return int64_array(std::vector<int64_t>(batch_.parts.begin(), batch_.parts.end()));
+  return made_once(parts_, {batch_.parts.begin(), batch_.parts.end()});
 }
 
 nb::list PyBatch::part_names() const {
@@ -151,10 +158,7 @@ nb::list PyBatch::part_names() const {
   return names;
 }
 
-nb::object PyBatch::positions() {
-  if (!positions_.is_valid()) positions_ = int64_array(batch_.positions);
-  return positions_;
-}
+nb::object PyBatch::positions() { return made_once(positions_, batch_.positions); }
 
 nb::list PyBatch::names() const {
   nb::list names;
@@ -206,9 +210,10 @@ void bind_batch(nb::module_& module) {
            "the bytes string_offsets[s] to string_offsets[s + 1].")
       .def_prop_ro("ids", &PyBatch::ids, nb::lock_self(), nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
-      .def_prop_ro("parts", &PyBatch::parts, nb::sig("def parts(self) -> numpy.typing.NDArray[numpy.int64] | None"),
-                   "int64 (rows,): the part that each row comes from, by number: the data set, of those of all parts and of\n"
-                   "their parts, depth first. None if there are no parts.")
+      .def_prop_ro(
+          "parts", &PyBatch::parts, nb::sig("def parts(self) -> numpy.typing.NDArray[numpy.int64] | None"),
+          "int64 (rows,): the part that each row comes from, by number: the data set, of those of all parts and of\n"
+          "their parts, depth first. None if there are no parts.")
       .def_prop_ro("part_names", &PyBatch::part_names, nb::sig("def part_names(self) -> list[str]"),
                    "Names of these parts, by number: \"web\", or \"web/en\" for a part of a part.")
       .def_prop_ro("positions", &PyBatch::positions, nb::lock_self(),

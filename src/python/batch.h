@@ -49,7 +49,7 @@ class PyBatch {
   nb::object convert_array_;
   bool read_only_;
   std::vector<nb::object> cached_fields_;  ///< by index of the field; invalid until it is read
-  nb::object ids_, positions_;
+  nb::object ids_, positions_, parts_;
 };
 
 void bind_batch(nb::module_& module);

@@ -55,7 +55,7 @@ def test_a_scrape_has_what_stats_say(table, tmp_path):
     with fb.serve_metrics(0) as server, fb.Loader(pipeline, epochs=1) as loader:
         list(loader)
         stats, families = loader.stats(), scrape(server.url)
-    of_few = ("forebay_stream_", "forebay_partition_", "forebay_rehearsal_")
+    of_few = ("forebay_part_", "forebay_stream_", "forebay_partition_", "forebay_rehearsal_")
     assert set(families) == {name for name, _ in measured(SCHEMA["figures"]) if not name.startswith(of_few)}
     assert value(families, "forebay_samples", loader, rank="0") == stats["samples"] == 1000
     assert value(families, "forebay_chunks_decoded", loader) == stats["chunks"]["decoded"]

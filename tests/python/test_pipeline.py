@@ -72,7 +72,7 @@ def test_documented_defaults_are_in_the_signatures():
     assert defaults(fb.Pipeline.random_flip) == {"p": 0.5, "field": "image"}
     assert defaults(fb.Pipeline.batch) == {"last": "partial", "ragged": None}
     assert defaults(fb.Loader) == {
-        "seed": 0, "epochs": None, "rank": None, "world_size": None, "threads": "auto", "requests": "auto", "memory": "auto",
+        "seed": 0, "epochs": None, "rank": None, "world_size": None, "mesh": None, "threads": "auto", "requests": "auto", "memory": "auto",
         "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "shard_by": "auto", "hosts": None, "peers": None,
         "restart": False, "steps_per_epoch": None, "journal": None, "rehearsal": None,
         "share": None, "together": False, "progress": False}

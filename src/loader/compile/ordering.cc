@@ -139,11 +139,10 @@ int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
 
 void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size, const std::string& part) {
   if (ordering.block <= 1 || ordering.lanes >= world_size) return;
-  log_warning(
-      fmt::format("{}{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
-                  "give .shuffle(lanes={}), or a multiple of that",
-                  part.empty() ? "" : part + ": ", world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s",
-                  world_size));
+  log_warning(fmt::format(
+      "{}{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
+      "give .shuffle(lanes={}), or a multiple of that",
+      part.empty() ? "" : part + ": ", world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", world_size));
 }
 
 }  // namespace forebay

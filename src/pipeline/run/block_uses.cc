@@ -81,7 +81,7 @@ class BlockUses::Grouping {
   }
 
   uint32_t add_group(uint16_t branch, uint32_t block) {
-    groups_.push_back({branch, block, uses_.rows_per_task_[branch]});
+    groups_.push_back({branch, block, uses_.rows_per_task_[branch], uses_.core_.plan.branch(branch).gathers_only()});
     return static_cast<uint32_t>(groups_.size() - 1);
   }
 

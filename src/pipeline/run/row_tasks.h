@@ -73,6 +73,8 @@ class RowTasks final : private ElementReads {
   void on_error(Element& element, Status status, Actions& actions) override;
   void on_answer(const Call& call, Status status, const Schema& schema, Record record);
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
+  RowResult run(RowTask& task, const RowPlacement& at, WorkMemory& memory) const;
+  RowResult gather(RowTask& task, const RowPlacement& at, WorkMemory& memory) const;
   void process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
   void apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
   void fail_batch(WindowBatch& batch, RowResult& result);

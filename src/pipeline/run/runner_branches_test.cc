@@ -95,9 +95,8 @@ TEST(RunnerBranches, tables_are_decoded_once_a_pass_and_their_chunks_freed) {
     samples.push_back(all_of(order->size()));
     leaves.push_back(leaf_node(order));
   }
-  const auto steps = std::make_shared<IndexedItinerary>(
-      shuffled_union_node(std::move(leaves), 3), std::move(samples),
-      Schedule({.epoch_size = all, .batch_size = 16}), 0, 3);
+  const auto steps = std::make_shared<IndexedItinerary>(shuffled_union_node(std::move(leaves), 3), std::move(samples),
+                                                        Schedule({.epoch_size = all, .batch_size = 16}), 0, 3);
   const ExecutionPlan plan(std::vector<std::shared_ptr<const BranchPlan>>{first.plan(), second.plan()});
   Runner runner(first.engine, plan, steps, first.options);
   const Outcome outcome = drain(runner);

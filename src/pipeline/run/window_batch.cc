@@ -6,11 +6,13 @@
 
 namespace forebay {
 
-WindowBatch::WindowBatch(ExecutionPlan plan, StepPlan step, std::span<const int64_t> rows_per_task)
-    : job(std::move(plan), std::move(step)) {
+WindowBatch::WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const int64_t> rows_per_task)
+    : job(plan, std::move(step)) {
   std::vector<TaskGroup> groups;
   for (size_t branch = 0; branch < rows_per_task.size(); ++branch)
-    groups.push_back({.branch = static_cast<uint16_t>(branch), .rows_per_task = rows_per_task[branch]});
+    groups.push_back({.branch = static_cast<uint16_t>(branch),
+                      .rows_per_task = rows_per_task[branch],
+                      .gathers = plan.branch(branch).gathers_only()});
   std::vector<uint32_t> group_of_row;
   if (groups.size() > 1) {
     for (const Row& row : job.step().rows) group_of_row.push_back(row.branch);
@@ -42,8 +44,11 @@ void WindowBatch::make_tasks(std::span<const TaskGroup> groups, const std::vecto
   for (int64_t begin = 0, end = 0; begin < size(); begin = end) {
     const uint32_t group = group_at(begin);
     const int64_t most = std::min(size() - begin, std::max<int64_t>(groups[group].rows_per_task, 1));
+    const auto belongs = [&](uint32_t other) {
+      return other == group || (groups[group].gathers && groups[other].gathers);
+    };
     end = begin + 1;
-    while (end < begin + most && group_at(end) == group) ++end;
+    while (end < begin + most && belongs(group_at(end))) ++end;
     RowTask& task = tasks.emplace_back(*this, begin, end);
     task.first_row = row_at(begin);
     task.branch = groups[group].branch;

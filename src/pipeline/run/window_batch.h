@@ -86,6 +86,9 @@ struct TaskGroup {
   uint16_t branch = 0;
   uint32_t block = RowTask::kNoBlock;  ///< index in WindowBatch::blocks
   int64_t rows_per_task = 1;
+  /// The source copies the rows itself (BranchPlan::gathers_only()). Such groups may share a task: a
+  /// few rows of each of many parts are not worth a task each.
+  bool gathers = false;
 };
 
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
@@ -93,9 +96,10 @@ struct TaskGroup {
 /// until they have ended. Guarded by the run's lock, except for the rows of a Running task (see
 /// BatchJob).
 struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
-  /// Divides the rows into tasks of one branch. `rows_per_task`: their largest size, by branch.
-  WindowBatch(ExecutionPlan plan, StepPlan step, std::span<const int64_t> rows_per_task);
-  /// Divides the rows into tasks of one group, and discards all other tasks. `group_of_row` has an
+  /// Divides the rows into tasks. `rows_per_task`: their largest size, by branch.
+  WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const int64_t> rows_per_task);
+  /// Divides the rows into tasks of one group, or of several that gather, and discards all other
+  /// tasks. The rows of a branch are next to each other in a task. `group_of_row` has an
   /// index into `groups` for each row; if it is empty, all rows are of the first group.
   void make_tasks(std::span<const TaskGroup> groups, const std::vector<uint32_t>& group_of_row);
 
