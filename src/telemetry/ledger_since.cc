@@ -37,6 +37,10 @@ void subtract(StepStats& later, const StepStats& earlier) {
   later.busy_uncertainty_seconds = std::sqrt(std::max(is * is - was * was, 0.0));
 }
 
+void subtract(PartStats& later, const PartStats& earlier) {
+  subtract_members(later, earlier, &PartStats::samples, &PartStats::bytes, &PartStats::waiting_seconds);
+}
+
 void subtract(StoreStats& later, const StoreStats& earlier) {
   using S = StoreStats;
   subtract_members(later, earlier, &S::requests, &S::listings, &S::heads, &S::opens, &S::immediate, &S::waited,
@@ -97,6 +101,7 @@ WaitStats waits_since(const WaitStats& before, const WaitStats& after) {
 Ledger ledger_since(const Ledger& before, const Ledger& after) {
   Ledger since = after;
   subtract(since.steps, before.steps);
+  subtract(since.parts, before.parts);
   subtract(since.stores, before.stores);
   subtract(since.caches, before.caches);
   subtract(since.chunks, before.chunks);

@@ -43,6 +43,7 @@ class Numbers final : public LedgerVisitor {
 Ledger with_all_counters() {
   Ledger ledger;
   ledger.steps = {{"decode", 1, 2, 3, 4, 5, 6}};
+  ledger.parts = {{"web", 1, 2, 3, 4}};
   ledger.stores.resize(1);
   StoreStats& store = ledger.stores.front();
   store.requests = store.listings = store.heads = store.opens = store.immediate = store.waited = store.bytes =

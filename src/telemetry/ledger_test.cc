@@ -14,6 +14,7 @@ using LedgerJson = nlohmann::ordered_json;
 Ledger one_of_each() {
   Ledger ledger;
   ledger.steps.push_back({.name = "resize", .samples = 3, .bytes_in = 4});
+  ledger.parts.push_back({.name = "web", .samples = 3});
   ledger.stores.push_back({.name = "s3://bucket/", .requests = 2, .hedges = 1});
   ledger.stores.back().read_bytes = {{4, 16}, {1, 0, 2}, 100};
   ledger.caches.resize(1);
