@@ -79,7 +79,8 @@ struct BranchPlan {
   const SampleSource& samples() const { return *source->as_samples(); }
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// Names of the parts of a mix that the branch lies in, joined by "/". Empty if it is the only one.
+  /// Names of the parts of a mix that the branch lies in, joined by "/". Empty if it is the only
+  /// one.
   std::string name = {};
   /// Name of a sample in messages.
   std::string name_of(int64_t id) const { return (name.empty() ? "" : name + ": ") + source->key(id); }

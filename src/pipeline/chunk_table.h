@@ -44,13 +44,13 @@ struct ChunkBlock {
 };
 using ChunkBlockPtr = std::shared_ptr<ChunkBlock>;
 
-/// The blocks and chunks that a branch of a run needs, and the number of users of each. Owned by Chunks and
-/// guarded by the run's lock. A chunk leaves the table when the last block that holds it is
-/// released.
+/// The blocks and chunks that a branch of a run needs, and the number of users of each. Owned by
+/// Chunks and guarded by the run's lock. A chunk leaves the table when the last block that holds it
+/// is released.
 class ChunkTable {
  public:
-  /// `order` and `begins` are those of the branch. `begins`: the first id of each chunk, and the end
-  /// of the last.
+  /// `order` and `begins` are those of the branch. `begins`: the first id of each chunk, and the
+  /// end of the last.
   ChunkTable(size_t branch, std::shared_ptr<const Order> order, std::vector<int64_t> begins);
 
   /// The block with the rows at that position. It is created if necessary, and open until

@@ -241,8 +241,8 @@ Hash128 Description::fingerprint(const Catalog& catalog) const {
     // and buffers.
     if (const OpDef* const def = catalog.find(op.name); def != nullptr && !changes_samples(def->effect)) continue;
     Json args = op.args;
-    // The location of the data does not identify it; the version of the data set does. How parts are
-    // mixed decides the order.
+    // The location of the data does not identify it; the version of the data set does. How parts
+    // are mixed decides the order.
     if (&op == &steps_->front() && op.parts.empty()) args = Json::object();
     // Like the batch size, these may change: a run may continue with another number of ranks.
     if (catalog.has_effect(op, OpEffect::kReplay)) {

@@ -11,7 +11,8 @@
 namespace forebay {
 
 /// A compiled pipeline, as a Runner executes it: one plan for each branch, which all make the same
-/// fields. A pipeline over one data set has one branch. Cheap to copy; the copies share the branches.
+/// fields. A pipeline over one data set has one branch. Cheap to copy; the copies share the
+/// branches.
 class ExecutionPlan {
  public:
   /// The plan of a pipeline with one branch. Not explicit: such a plan is as good as its branch.

@@ -61,7 +61,7 @@ struct StepPlan {
   std::vector<PackedPiece> pieces = {};
 };
 
-/// What can be asked about the samples of a run. The answers never change, and any thread may ask.
+/// Answers questions about the samples of a run. The answers never change, and any thread may ask.
 class Itinerary {
  public:
   virtual ~Itinerary() = default;
@@ -75,7 +75,8 @@ class Itinerary {
   virtual int64_t replacement(const Row& row, int64_t attempt) const = 0;
   /// The order of the samples of a branch. Null if there is none, as for streams.
   virtual std::shared_ptr<const Order> order(size_t /*branch*/) const { return nullptr; }
-  /// The first place of a branch, in the passes of its order, that a step at `at` or later may have.
+  /// The first place of a branch, in the passes of its order, that a step at `at` or later may
+  /// have.
   virtual Order::Use next_place(size_t /*branch*/, const Cursor& at) const { return {at.epoch, at.position}; }
   /// Whether a step of the run may have rows of that pass of the branch.
   virtual bool has_pass(size_t /*branch*/, int64_t /*pass*/) const { return true; }

@@ -47,10 +47,10 @@ struct MemoryNeeds {
   MemoryNeeds& operator+=(const MemoryNeeds& branch);
 };
 
-/// The memory that a branch of an execution plan needs. All formulas about it are here, in ChunkMemory, and in
-/// BranchPlan::batch_bytes(). Sizing, the amount that is enough for any batch, and the errors of
-/// runs that lack memory use them. A model is immutable and cheap to copy. It refers to the plan,
-/// which must outlive it. Any thread may call it.
+/// The memory that a branch of an execution plan needs. All formulas about it are here, in
+/// ChunkMemory, and in BranchPlan::batch_bytes(). Sizing, the amount that is enough for any batch,
+/// and the errors of runs that lack memory use them. A model is immutable and cheap to copy. It
+/// refers to the plan, which must outlive it. Any thread may call it.
 ///
 /// A need is expected, or enough for any batch. Sizes are chosen by what is expected. What is
 /// enough holds for any order of rows and any speed of storage and threads, and OutOfBudget advises

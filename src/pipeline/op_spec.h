@@ -29,7 +29,7 @@ struct OpSpec {
   std::string attachment_name;
   /// The source, if it is open already. Not part of the description.
   std::shared_ptr<const Source> opened = nullptr;
-  /// Of a source that is made of other pipelines; empty for all other steps.
+  /// The parts of a source that is made of other pipelines; empty for all other steps.
   std::vector<PipelinePart> parts = {};
   /// How messages name the step, if its number in the description is not that of the user's
   /// pipeline. Not part of the description.

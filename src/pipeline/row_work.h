@@ -89,9 +89,9 @@ struct RowResult {
 };
 
 /// The work of compute threads on rows of one branch: they read a sample if that needs no waiting,
-/// run the stages, and write the row into the batch. It knows no schedule and takes no lock. Any number of
-/// threads may run different rows, of one batch or of several. RowTasks decides which rows run, and
-/// what follows from the Verdict.
+/// run the stages, and write the row into the batch. It knows no schedule and takes no lock. Any
+/// number of threads may run different rows, of one batch or of several. RowTasks decides which
+/// rows run, and what follows from the Verdict.
 class RowWork {
  public:
   RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);

@@ -37,7 +37,8 @@ class DividedBatch {
     for (size_t leaf = 0; leaf + 1 < begins_.size(); ++leaf) {
       const int64_t count = begins_[leaf + 1] - begins_[leaf];
       const int64_t share = count / ranks_, longer = count % ranks_;
-      // Longer runs of ranks below this one: those in [next, next + longer), and those that wrapped.
+      // Longer runs of ranks below this one: those in [next, next + longer), and those that
+      // wrapped.
       const auto longer_below = [&](int64_t below) {
         return std::clamp<int64_t>(below - next, 0, longer) + std::clamp<int64_t>(next + longer - ranks_, 0, below);
       };

@@ -67,15 +67,16 @@ std::unique_ptr<PlanNode> concat_node(std::vector<std::unique_ptr<PlanNode>> chi
 /// epoch, and the next one goes on there. `times` is positive, and the product below 2^53.
 std::unique_ptr<PlanNode> repeat_node(std::unique_ptr<PlanNode> child, double times);
 
-/// The draws of an epoch of each child, each once, mixed. Windows of 1,024 positions (an epoch's last
-/// one may be shorter) are arranged at random, each window of each epoch anew. At the end of every
-/// window the draws of a child are within log2(children) + 1 of its share, and at the end of the
-/// epoch all have been made. Children may be empty.
+/// The draws of an epoch of each child, each once, mixed. Windows of 1,024 positions (an epoch's
+/// last one may be shorter) are arranged at random, each window of each epoch anew. At the end of
+/// every window the draws of a child are within log2(children) + 1 of its share, and at the end of
+/// the epoch all have been made. Children may be empty.
 ///
-/// Give each node of a tree that has a seed another one: two of the same seed arrange windows alike.
+/// Give each node of a tree that has a seed another one: two of the same seed arrange windows
+/// alike.
 std::unique_ptr<PlanNode> shuffled_union_node(std::vector<std::unique_ptr<PlanNode>> children, uint64_t seed);
 
-/// Where an epoch of a mix ends.
+/// The end of an epoch of a mix.
 enum class MixEnd : uint8_t {
   /// Before the first position, counted from the beginning of epoch 0 through its stages, at which
   /// a child would begin its second epoch.

@@ -74,9 +74,9 @@ std::shared_ptr<const ShardAssignment> assignment_by_lane(int64_t lanes);
 std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<const Order> order,
                                                               std::shared_ptr<const Placement> placement);
 
-/// By leaf: of each leaf of the plan, every rank gets as many rows as the others, within one, and in
-/// all as many as by count. A leaf's rows are divided by lane (place % lanes[leaf]), so that ranks
-/// get rows of their own lanes but for those at a cut. Takes time for the whole batch.
+/// By leaf: of each leaf of the plan, every rank gets as many rows as the others, within one, and
+/// in all as many as by count. A leaf's rows are divided by lane (place % lanes[leaf]), so that
+/// ranks get rows of their own lanes but for those at a cut. Takes time for the whole batch.
 std::shared_ptr<const ShardAssignment> assignment_by_leaf(std::shared_ptr<const PlanNode> plan,
                                                           std::vector<int64_t> lanes);
 

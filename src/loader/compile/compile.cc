@@ -430,8 +430,8 @@ class Compiler {
     }
   }
 
-  // Whether rows of unknown shape may be references to chunks. Those of all branches of a batch have
-  // one form, and other branches have values.
+  // Returns whether rows of unknown shape may be references to chunks. Those of all branches of a
+  // batch have one form, and other branches have values.
   bool may_refer_to_chunks() const {
     return !input_.branch ||
            std::ranges::all_of(plan_->outputs, [](const OutputField& output) { return output.row_bytes.has_value(); });

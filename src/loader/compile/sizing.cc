@@ -188,7 +188,8 @@ RunShape shape_of(const BranchPlan& plan, const SizingInput& input, size_t branc
   return shape;
 }
 
-// Whether all branches that read something read from stores of this machine, at least one of them.
+// Returns whether all branches that read something read from stores of this machine, at least one
+// of them.
 bool reads_locally(const ExecutionPlan& plan) {
   bool any = false, all = true;
   for (const auto& branch : plan.branches()) {

@@ -27,7 +27,7 @@ struct SourceDef {
   std::string help;
   std::vector<ArgDef> args;
   SourceKind kind = SourceKind::kSamples;
-  /// Of the kind kParts: whether it mixes its parts. If not, they follow each other.
+  /// For the kind kParts: tells whether it mixes its parts. If not, they follow each other.
   bool mixes_parts = false;
   /// Whether it has no end, whatever its arguments: open() then returns a StreamSource.
   bool unbounded = false;

@@ -36,7 +36,7 @@ Status check_assignment(const AssignmentRequest& request, int64_t world_size);
 Status choose_assignment(const Description& description, const ScheduleOptions& schedule,
                          const AssignmentRequest& request, Ordering* ordering);
 
-/// How the ranks of a job share the rows of a step.
+/// The division of the rows of a step among the ranks of a job.
 struct Assignment {
   std::shared_ptr<const ShardAssignment> ranks;
   std::string name = "count";  ///< in messages about ranks

@@ -40,8 +40,8 @@ struct DataPlan {
 };
 
 /// Returns the branches of a description, without their samples. All give their fields in the order
-/// of the first. `source` is the open source of the description. The seed of a branch follows from the run's and the names of its parts, so that
-/// another part changes nothing in it.
+/// of the first. `source` is the open source of the description. The seed of a branch follows from
+/// the run's and the names of its parts, so that another part changes nothing in it.
 std::vector<BranchData> begin_branches(const Description& description, std::shared_ptr<const Source> source,
                                        uint64_t seed);
 

@@ -48,8 +48,8 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All operators, sorted by name. The loader carries out `batch`, `cache`, `repeat`, `shuffle` and `take`;
-/// here they only check their arguments.
+/// All operators, sorted by name. The loader carries out `batch`, `cache`, `repeat`, `shuffle` and
+/// `take`; here they only check their arguments.
 std::vector<OpDef> all_ops();
 
 }  // namespace forebay

@@ -17,10 +17,11 @@
 
 namespace forebay {
 
-/// The chunks (row groups, record batches) of a branch of a run. It fetches and decodes them, holds them as
-/// long as a block with them is open or used, and shares their rows with other runs that read the
-/// same data. It knows no batches and no tasks. The window owns it and calls advance(); results
-/// return on threads of stores and compute threads, which take the run's lock. That lock guards it.
+/// The chunks (row groups, record batches) of a branch of a run. It fetches and decodes them, holds
+/// them as long as a block with them is open or used, and shares their rows with other runs that
+/// read the same data. It knows no batches and no tasks. The window owns it and calls advance();
+/// results return on threads of stores and compute threads, which take the run's lock. That lock
+/// guards it.
 class Chunks final : private ElementReads {
  public:
   /// Priority of a block, and the memory that it may use.
@@ -39,7 +40,8 @@ class Chunks final : private ElementReads {
   /// Starts the next step of each chunk of the block, as far as resources allow. Returns false if
   /// memory is lacking; younger elements must not take any then.
   bool advance(const ChunkBlock& block, const BlockRequest& request, Actions& actions);
-  /// No row before this place of the run will be planned. Frees the chunks that nobody needs any more.
+  /// No row before this place of the run will be planned. Frees the chunks that nobody needs any
+  /// more.
   void close_before(const Cursor& place);
   /// Removes one user of the block. Frees the chunks that nobody needs any more.
   void remove_user(const ChunkBlockPtr& block);

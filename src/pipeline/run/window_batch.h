@@ -86,8 +86,8 @@ struct TaskGroup {
   uint16_t branch = 0;
   uint32_t block = RowTask::kNoBlock;  ///< index in WindowBatch::blocks
   int64_t rows_per_task = 1;
-  /// The source copies the rows itself (BranchPlan::gathers_only()). Such groups may share a task: a
-  /// few rows of each of many parts are not worth a task each.
+  /// The source copies the rows itself (BranchPlan::gathers_only()). Such groups may share a task:
+  /// a few rows of each of many parts are not worth a task each.
   bool gathers = false;
 };
 
