@@ -1,5 +1,6 @@
 """Run in a bare root with the wheel installed: uses every library that the wheel contains. Prints a line for each, and fails at the first that does
-not work. Needs the standard library, numpy and, for tables, pyarrow; the folder of pictures and sound is the first argument."""
+not work. Needs the standard library, numpy and, for tables, pyarrow; the folder of pictures and sound is the first argument. Names behind it choose
+what is used."""
 import io
 import os
 import socket
@@ -224,7 +225,10 @@ def free_threads():
 
 
 def main() -> None:
+    chosen = sys.argv[2:]
     for use in (photographs, demo, webp, html, table, tar, sound, cached, bucket, refused_certificate, redis, nats, kafka, threads, free_threads):
+        if chosen and use.__name__ not in chosen:
+            continue
         print(f"  {use.__name__}: {use()}", flush=True)
 
 

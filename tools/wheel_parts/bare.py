@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 from wheel_parts import libraries, pythons, toolchain
-from wheel_parts.pythons import TABLES
 from wheel_parts.roots import Failed, Root, downloaded, made
 from wheel_parts.wheels import GLIBC, PYARROW
 
 # From the oldest glibc to the newest. Where a root has no Python for a wheel, it gets one of the build root's (pythons.py).
 SUITES = ("bullseye", "bookworm", "trixie", "forky")
 NEEDED = ["numpy>=1.24", "cloudpickle>=3.1", "pip"]
+# Tables are tried with the newest release of pyarrow that there is for a Python, and with the oldest that Forebay has a module for.
+NEWEST_TABLES, OLDEST_TABLES = "pyarrow>=18", "pyarrow==18.0.0"
 
 # An interpreter that was built from Debian's source has no pip for its environments: theirs comes from the wheelhouse.
 INSTALL = """
@@ -25,6 +26,7 @@ $python -m pip --version || $python "$(ls /try/wheelhouse/pip-*.whl)/pip" instal
 $python -m pip install $offline /try/{wheel} {tables}
 ! command -v gcc cc c++ ld || {{ echo "a compiler is here"; exit 1; }}
 """
+OLDER = "/try/environment/bin/python -m pip install -q --no-index --disable-pip-version-check --find-links /try/wheelhouse --no-deps '{tables}'"
 # What each native file of the wheel is linked to, as the loader of this root sees it.
 LINKED = """
 cd /try/environment
@@ -125,16 +127,12 @@ def _tried_in(root: Root, build: Path, wheel: Path, source: Path, data: Path, va
     shutil.rmtree(folder, ignore_errors=True)
     plain, abi = version.rstrip("t"), f"cp{version.replace('.', '')}"
     downloaded(wheelhouse, plain, NEEDED, abi)
-    tables = f"'{TABLES}'"
-    try:
-        downloaded(wheelhouse, plain, [TABLES], abi)
-    except Failed:
-        tables = ""
+    newest, oldest = (_offered(wheelhouse, plain, abi, tables) for tables in (NEWEST_TABLES, OLDEST_TABLES))
     shutil.copytree(wheelhouse, folder / "wheelhouse")
     shutil.copytree(data, folder / "data")
     shutil.copyfile(wheel, folder / wheel.name)
     shutil.copyfile(source / "tests/wheel/uses.py", folder / "uses.py")
-    root.run(INSTALL.format(program=program, wheel=wheel.name, tables=tables))
+    root.run(INSTALL.format(program=program, wheel=wheel.name, tables=f"'{NEWEST_TABLES}'" if newest else ""))
     listed = root.run(LINKED, log="ldd")
     if odd := strangers(listed):
         raise Failed(f"{wheel.name} in {root.path.name} is linked to more than glibc:\n" + "\n".join(odd))
@@ -142,6 +140,18 @@ def _tried_in(root: Root, build: Path, wheel: Path, source: Path, data: Path, va
     names = sorted(set(re.findall(r"(\S+) =>", listed)) & GLIBC)
     print(f"{wheel.name} in {root.path.name}: Python {version}, glibc {glibc}; ldd names {', '.join(names)} and what is in the wheel")
     print(root.run("/try/environment/bin/python /try/uses.py /try/data", log="uses", **variables), end="", flush=True)
+    if oldest:
+        root.run(OLDER.format(tables=OLDEST_TABLES))
+        print(root.run("/try/environment/bin/python /try/uses.py /try/data table", log="uses-oldest", **variables), end="", flush=True)
+    return True
+
+
+def _offered(wheelhouse: Path, python: str, abi: str, package: str) -> bool:
+    """Puts a package into the wheelhouse if pip has it for this Python."""
+    try:
+        downloaded(wheelhouse, python, [package], abi)
+    except Failed:
+        return False
     return True
 
 

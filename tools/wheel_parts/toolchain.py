@@ -56,8 +56,8 @@ for file in *.deb; do dpkg-deb -x "$file" .; done
 cp -rf usr/. /sysroot/usr/local/
 """
 
-# libstdc++ becomes part of every file that is linked; libstdc++.a is a script for the linker that adds the shims. The unwinder stays the shared
-# libgcc_s: with one in each file, an exception that passes from one to another ends the process. libpthread, which newer glibcs have in libc,
+# libstdc++ becomes part of libforebay.so, and of nothing else that is linked to that; libstdc++.a is a script for the linker that adds the shims. The unwinder
+# stays the shared libgcc_s: with one in each file, an exception that passes from one to another ends the process. libpthread, which newer glibcs have in libc,
 # is named for libstdc++'s sake.
 FOLDERS = "-L/toolchain/lib -B/sysroot/usr/lib/x86_64-linux-gnu -L/sysroot/usr/lib/x86_64-linux-gnu -L/sysroot/lib/x86_64-linux-gnu"
 GXX = "-static-libstdc++ -Wl,--push-state,--no-as-needed,-lpthread,--pop-state"
@@ -72,7 +72,17 @@ wrapper g++ '{GXX}'
 ln -s gcc bin/cc && ln -s g++ bin/c++
 bin/gcc -std=c11 -D_GNU_SOURCE -O2 -fPIC -Wall -Wextra -Werror -c /wheel_parts/glibc_shims.c -o glibc_shims.o
 ar rcs lib/libglibc_shims.a glibc_shims.o
-echo "GROUP ( $(g++-{GCC} -print-file-name=libstdc++.a) /toolchain/lib/libglibc_shims.a )" > lib/libstdc++.a
+"""
+
+# libforebay.so gives the C++ library to the modules under its private version. The dynamic linker takes a "unique" symbol, such as std::num_get<char>::id, from
+# the first library that has the name, whatever its version: the system's. Weak ones it looks for as all others.
+CXX_LIBRARY = f"""
+cd /toolchain/lib
+archive="$(g++-{GCC} -print-file-name=libstdc++.a)"
+nm -g "$archive" 2>/dev/null | awk '$2 == "u" {{ print $3 }}' | sort -u > unique
+objcopy --weaken-symbols=unique "$archive" libstdc++-weak.a
+nm -g --defined-only libstdc++-weak.a 2>/dev/null | awk 'NF == 3 {{ print $3 ";" }}' | sort -u > cxx_library.symbols
+echo "GROUP ( /toolchain/lib/libstdc++-weak.a /toolchain/lib/libglibc_shims.a )" > libstdc++.a
 """
 
 
@@ -86,6 +96,7 @@ def build_root(path: Path) -> Root:
     shims = (parts / "glibc_shims.c").read_bytes()
     (root / "wheel_parts/glibc_shims.c").write_bytes(shims)
     root.once("toolchain", digest(APT, SYSROOT, WRAPPERS, shims), lambda: root.run(WRAPPERS, log="toolchain"))
+    root.once("c++ library", digest(APT, WRAPPERS, shims, CXX_LIBRARY), lambda: root.run(CXX_LIBRARY, log="cxx-library"))
     return root
 
 

@@ -1,6 +1,7 @@
 """Builds a wheel in the build root, puts the libraries and their licences into it, and checks what it is."""
 import re
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -15,11 +16,13 @@ GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"
 # Those that pyarrow brings and has loaded before the module of tables is.
 PYARROW = re.compile(r"lib(arrow|parquet)\.so\.\d+")
 
+ARROWS = "/arrows"  # headers and libraries of each release of pyarrow (tools/arrow_releases)
+
 BUILD = """
 cd /forebay && rm -rf /wheels/{name} && mkdir -p /wheels/{name}
 export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/forebay CCACHE_NOHASHDIR=1
 export CMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL={jobs} SKBUILD_BUILD_DIR=/builds/{name}
-export SKBUILD_INSTALL_STRIP=true
+export SKBUILD_INSTALL_STRIP=true SKBUILD_CMAKE_DEFINE="FOREBAY_ARROWS={arrows}"
 {environment}/bin/python -m pip wheel -v . --no-deps --no-build-isolation --no-index --disable-pip-version-check --wheel-dir /wheels/{name}
 """
 
@@ -59,7 +62,8 @@ def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> 
     """The wheel for this interpreter, in `output`."""
     copied(source, root / "forebay", source_files(source))
     licences_of_headers(root)
-    words = {"name": python.name, "environment": python.environment, "jobs": jobs, "prefix": PREFIX}
+    words = {"name": python.name, "environment": python.environment, "jobs": jobs, "prefix": PREFIX, "arrows": ARROWS}
+    host(sys.executable, source / "tools/arrow_releases", root / ARROWS)
     root.run(BUILD.format(**words), log=f"wheel-{python.name}")
     root.run(REPAIR.format(**words), log=f"repair-{python.name}")
     made = next((root / f"wheels/{python.name}/repaired").glob("*.whl"))
