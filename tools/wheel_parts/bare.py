@@ -161,7 +161,7 @@ def tried(wheels: list[Path], roots: Path, source: Path) -> None:
     gather(data, Path(os.environ.get("FOREBAY_SHARED", source.parent / "shared")))
     bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
     probe = toolchain.built_probe(Root(roots / "build"), source)
-    pythons.built(Root(roots / "build"), "3.13", libraries.PREFIX)  # for the oldest root, whose own is too old
+    pythons.build(Root(roots / "build"), pythons.to_build("3.13"), libraries.PREFIX, {})  # for the oldest root, whose own is too old
     for root in bare:
         for file in probe:
             shutil.copy2(file, root / f"/tmp/{file.name}")

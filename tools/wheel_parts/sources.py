@@ -25,11 +25,13 @@ def _fetched(uri: str, sha256: str, folder: Path) -> Path | None:
 
 
 def _lists_of(root: Root, suite: str) -> dict[str, str]:
-    """Gives apt lists of the sources of this suite alone, beside its own. Returns the variables for commands that are to use them."""
+    """Gives apt lists of the sources of this suite alone, beside its own. Returns the variables for commands that are to use them.
+
+    A mirror that is the copy of an earlier day has lists of a testing suite that have expired, and is good enough for sources: they are signed all the same."""
     (root / f"etc/apt/{suite}.list").write_text(f"deb-src {DEBIAN} {suite} main\n")
     (root / f"etc/apt/{suite}.conf").write_text(
         f'Dir::Etc::SourceList "/etc/apt/{suite}.list";\nDir::Etc::SourceParts "-";\nDir::State::Lists "/var/lib/apt/lists-{suite}";\n'
-        'Dir::Cache::srcpkgcache "";\nDir::Cache::pkgcache "";\n')
+        'Dir::Cache::srcpkgcache "";\nDir::Cache::pkgcache "";\nAcquire::Check-Valid-Until "false";\n')
     variables = {"APT_CONFIG": f"/etc/apt/{suite}.conf"}
     root.run(f"mkdir -p /var/lib/apt/lists-{suite}/partial && apt-get update -qq", **variables)
     return variables

@@ -20,7 +20,7 @@ ARROWS = "/arrows"  # headers and libraries of each release of pyarrow (tools/ar
 
 BUILD = """
 cd /forebay && rm -rf /wheels/{name} && mkdir -p /wheels/{name}
-export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/forebay CCACHE_NOHASHDIR=1
+export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
 export CMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL={jobs} SKBUILD_BUILD_DIR=/builds/{name}
 export SKBUILD_INSTALL_STRIP=true SKBUILD_CMAKE_DEFINE="FOREBAY_ARROWS={arrows}"
 {environment}/bin/python -m pip wheel -v . --no-deps --no-build-isolation --no-index --disable-pip-version-check --wheel-dir /wheels/{name}
