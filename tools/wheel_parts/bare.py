@@ -22,7 +22,7 @@ rm -rf /try/environment
 {program} -m venv /try/environment || {program} -m venv --clear --without-pip /try/environment
 python=/try/environment/bin/python
 offline="-q --no-index --disable-pip-version-check --find-links /try/wheelhouse"
-$python -m pip --version || $python "$(ls /try/wheelhouse/pip-*.whl)/pip" install $offline pip
+$python -m pip --version || $python "$(ls /try/wheelhouse/pip-*.whl)/pip" install --ignore-installed $offline pip
 $python -m pip install $offline /try/{wheel} {tables}
 ! command -v gcc cc c++ ld || {{ echo "a compiler is here"; exit 1; }}
 """

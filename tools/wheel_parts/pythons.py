@@ -88,9 +88,9 @@ def prepare(root: Root, python: Python) -> None:
         required = REQUIRED + (REQUIRED_BY_OLD if python.version == "3.10" else [])
         downloaded(root / f"wheelhouse/{python.name}", python.version, required, python.name)
         names = " ".join(f"'{name}'" for name in required)
-        # Without pip of the interpreter's own, which a copy may lack: pip is a wheel that can be run.
+        # Without pip of the interpreter's own, which a copy may lack: pip is a wheel that can be run. So run, it takes itself for installed.
         root.run(f"""rm -rf {python.environment} && {python.program} -m venv --without-pip {python.environment}
-            {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --no-index --find-links /wheelhouse/{python.name} {names}""",
+            {python.environment}/bin/python "$(ls /wheelhouse/{python.name}/pip-*.whl)/pip" install -q --ignore-installed --no-index --find-links /wheelhouse/{python.name} {names}""",
                  log=f"environment-{python.name}", PYTHONDONTWRITEBYTECODE="1")
 
     root.once(f"environment-{python.name}", digest(REQUIRED, REQUIRED_BY_OLD, python), install)
@@ -126,7 +126,8 @@ def build(root: Root, python: Python, prefix: str, given: dict[str, Path]) -> No
         if source in given:
             shutil.copytree(given[source], root / f"sources/{source}", symlinks=True, dirs_exist_ok=True)
         else:
-            unpacked(root, source, suite)
+            # With Debian's changes, environments of a free-threaded interpreter do not find their packages.
+            unpacked(root, source, suite, patched=False)
         root.run(command, log=f"python-{version}")
 
     root.once(f"python-{version}-built", digest(command), make)

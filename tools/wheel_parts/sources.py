@@ -37,10 +37,10 @@ def _lists_of(root: Root, suite: str) -> dict[str, str]:
     return variables
 
 
-def unpacked(root: Root, source: str, suite: str = "") -> str:
+def unpacked(root: Root, source: str, suite: str = "", patched: bool = True) -> str:
     """Unpacks the newest version whose files the archive has into /sources/NAME of the root, and returns that version.
 
-    It is of `suite`, or else of those that the root's own lists name. apt-get source would do this, but needs the .dsc file as well, and
+    It has Debian's fixes, unless `patched` is False. It is of `suite`, or else of those that the root's own lists name. apt-get source would do this, but needs the .dsc file as well, and
     some mirrors have the archives of a version and not that.
     """
     variables = _lists_of(root, suite) if suite else {}
@@ -62,7 +62,7 @@ def unpacked(root: Root, source: str, suite: str = "") -> str:
         shutil.rmtree(folder / "debian", ignore_errors=True)
         subprocess.run(["tar", "-xf", debian, "-C", folder, "--no-same-owner"], check=True)
         series = folder / "debian/patches/series"
-        for line in series.read_text().splitlines() if series.exists() else []:
+        for line in series.read_text().splitlines() if patched and series.exists() else []:
             if name := line.split("#")[0].strip().split(" ")[0]:
                 with open(folder / "debian/patches" / name, "rb") as patch:
                     subprocess.run(["patch", "-p1", "-s", "-d", folder], stdin=patch, check=True)
