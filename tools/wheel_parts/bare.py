@@ -54,8 +54,10 @@ def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
             return "/usr/bin/python3", own
     for folder in sorted(build.glob("opt/python3.*")):
         if takes(version := folder.name.removeprefix("python")):
-            shutil.copytree(folder, root / f"/opt/{folder.name}", symlinks=True, dirs_exist_ok=True)
-            program = f"/opt/{folder.name}/bin/{folder.name}"
+            # One of pyenv's is a link, and finds its library nowhere else than where it was built.
+            place = f"/{folder.resolve().relative_to(build.resolve())}"
+            shutil.copytree(folder, root / place, symlinks=True, dirs_exist_ok=True)
+            program = f"{place}/bin/{folder.name}"
             with contextlib.suppress(Failed):
                 root.run(f"{program} -c 'import zlib'")
                 return program, version
