@@ -159,12 +159,26 @@ std::unique_ptr<const WeightLine> weights_along(const Order& line, const std::ve
   return given_weights(weights);
 }
 
+Status check_once(const DrawnOptions& options, const WeightLine& line) {
+  for (int64_t place = 0; options.once && place < line.places(); ++place) {
+    const auto units = static_cast<unsigned __int128>(line.before(place + 1) - line.before(place));
+    if (units * static_cast<uint64_t>(options.draws) <= line.total()) continue;
+    const double share =
+        static_cast<double>(options.draws) * static_cast<double>(units) / static_cast<double>(line.total());
+    return invalid_argument("sample " + std::to_string(options.line->id_at(0, place)) + " would come " +
+                            std::to_string(share) + " times in an epoch of " + std::to_string(options.draws) +
+                            " draws, and without replacement once is the most");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Order>> drawn_order(const DrawnOptions& options) {
   FOREBAY_RETURN_IF_ERROR(check(options));
-  auto order = std::make_unique<DrawnOrder>(
-      options, SystematicDraws(weights_along(*options.line, options.weights), options.draws, options.seed));
+  std::unique_ptr<const WeightLine> line = weights_along(*options.line, options.weights);
+  FOREBAY_RETURN_IF_ERROR(check_once(options, *line));
+  auto order = std::make_unique<DrawnOrder>(options, SystematicDraws(std::move(line), options.draws, options.seed));
   FOREBAY_RETURN_IF_ERROR(order->try_draws_at(0).status());
   return std::unique_ptr<Order>(std::move(order));
 }

@@ -21,6 +21,7 @@ struct DrawnOptions {
   std::shared_ptr<const Order> line;
   std::vector<double> weights;  ///< one for each id of the line; empty: all alike
   int64_t draws = 1;            ///< of an epoch
+  bool once = false;            ///< no sample may come twice in an epoch
   uint64_t seed = 0;
   /// Makes the order of an epoch's draws. Those of one chunk are its rows.
   MakeOrder order;
@@ -33,7 +34,8 @@ struct DrawnOptions {
 ///
 /// Memory: 8 bytes a sample if there are weights; for chunks five words each, and two for each of
 /// the last four epochs asked for. InvalidArgument for draws below 1 or from 2^62 on, weights that
-/// are negative, not finite, all 0, or not one for each id, and those of DrawnOptions::order.
+/// are negative, not finite, all 0, or not one for each id, with `once` more than one draw for a
+/// sample, and the errors of DrawnOptions::order.
 Result<std::unique_ptr<Order>> drawn_order(const DrawnOptions& options);
 
 }  // namespace forebay

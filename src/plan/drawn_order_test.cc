@@ -207,6 +207,12 @@ TEST(DrawnOrderTest, says_which_options_are_wrong) {
   EXPECT_EQ(message({1, -2, 1}, 1), "the weight of sample 1 is -2.000000; weights are finite and at least 0");
   EXPECT_EQ(message({1, 2, NAN}, 1), "the weight of sample 2 is nan; weights are finite and at least 0");
   EXPECT_EQ(message({0, 0, 0}, 1), "all weights are 0; at least one sample needs a weight above 0");
+  DrawnOptions once = drawn_options(3, {2, 1, 1}, 2, false);
+  once.once = true;
+  EXPECT_TRUE(drawn_order(once).ok());
+  once.draws = 3;
+  EXPECT_EQ(drawn_order(once).status().message(),
+            "sample 0 would come 1.500000 times in an epoch of 3 draws, and without replacement once is the most");
 }
 
 TEST(SystematicDrawsTest, the_next_epoch_of_a_place_is_the_first_that_draws_it) {
