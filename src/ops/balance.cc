@@ -32,8 +32,9 @@ where it stands. A sample that comes several times in an epoch has random number
 With a `.shuffle()`, before or behind, classes and samples are shuffled; else classes come in the order in which they first appear, and
 samples by id. The classes are read once, in a pass over all samples before the first batch that reads only that field; bad samples never come.
 
-For samples that are read one by one: pictures, files, arrays, your own. Tables, tars and lines are Unsupported, since classes lie in
-many chunks: `.sample(weights=...)` keeps their chunks together.)",
+Tables, tars and lines are read by chunks, so there the shares are those of an epoch: each class has its share to within one draw, and
+its samples come alike often, rounded down or up, in any order of `.shuffle()`, with the draws of a chunk together. If data lie in them
+class by class, a batch has few classes: give `.shuffle()` a larger block, or shuffle them when they are written.)",
        .args = {implied(
                     {"by", ArgType::kText, false, "label", "the field that tells the class, a whole number or a text"}),
                 {"samples", ArgType::kInt, false, nullptr,

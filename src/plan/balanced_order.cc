@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <utility>
+
+#include "plan/class_members.h"
 
 namespace forebay {
 namespace {
 
 class BalancedOrder final : public Order {
  public:
-  explicit BalancedOrder(BalancedOptions options) : class_of_(std::move(options.class_of)), size_(options.size) {
-    sort_members();
+  explicit BalancedOrder(BalancedOptions options) : members_(std::move(options.class_of)), size_(options.size) {
     cycles_ = options.order(classes(), 0);
     for (int64_t number = 0; number < classes(); ++number)
       orders_.push_back(options.order(class_size(number), number + 1));
   }
 
   int64_t size() const override { return size_; }
-  int64_t ids() const override { return static_cast<int64_t>(class_of_.size()); }
+  int64_t ids() const override { return members_.ids(); }
   bool permutes() const override { return false; }
 
   int64_t id_at(int64_t epoch, int64_t position) const override {
@@ -44,7 +44,7 @@ class BalancedOrder final : public Order {
   }
 
   Use next_use(int64_t id, int64_t epoch, int64_t position) const override {
-    const int64_t number = class_of_[static_cast<size_t>(id)];
+    const int64_t number = members_.class_of(id);
     if (number < 0) return kNoUse;
     const Use from = class_use(number, next_cycle(number, number_of(epoch, position)));
     const Use use = orders_[static_cast<size_t>(number)]->next_use(index_of(number, id), from.epoch, from.position);
@@ -60,11 +60,8 @@ class BalancedOrder final : public Order {
     Use at;
   };
 
-  int64_t classes() const { return static_cast<int64_t>(begins_.size()) - 1; }
-  int64_t class_size(int64_t number) const {
-    const auto of = static_cast<size_t>(number);
-    return begins_[of + 1] - begins_[of];
-  }
+  int64_t classes() const { return members_.classes(); }
+  int64_t class_size(int64_t number) const { return members_.class_size(number); }
   int64_t number_of(int64_t epoch, int64_t position) const { return epoch * size_ + position; }
   // In each cycle a class makes one draw, so its draws have the numbers of the cycles.
   Use class_use(int64_t number, int64_t cycle) const {
@@ -74,7 +71,7 @@ class BalancedOrder final : public Order {
   ClassDraw draw_at(int64_t number, int64_t cycle) const {
     const Use at = class_use(number, cycle);
     const int64_t index = orders_[static_cast<size_t>(number)]->id_at(at.epoch, at.position);
-    return {members_[static_cast<size_t>(begins_[static_cast<size_t>(number)] + index)], index, at};
+    return {members_.members()[static_cast<size_t>(members_.begin(number) + index)], index, at};
   }
 
   // The first cycle whose draw of the class is at this position, counted over epochs, or later.
@@ -92,8 +89,7 @@ class BalancedOrder final : public Order {
   }
 
   int64_t index_of(int64_t number, int64_t id) const {
-    const auto begin = members_.begin() + begins_[static_cast<size_t>(number)];
-    return std::lower_bound(begin, begin + class_size(number), id) - begin;
+    return members_.first_from(number, id) - members_.begin(number);
   }
 
   // Calls `each` with the draws of consecutive positions; the classes of a cycle are looked up
@@ -112,24 +108,9 @@ class BalancedOrder final : public Order {
     }
   }
 
-  // Counting sort: the ids of each class, ascending.
-  void sort_members() {
-    const int32_t last = class_of_.empty() ? -1 : *std::ranges::max_element(class_of_);
-    begins_.assign(static_cast<size_t>(last) + 2, 0);
-    for (const int32_t number : class_of_)
-      if (number >= 0) ++begins_[static_cast<size_t>(number) + 1];
-    for (size_t number = 1; number < begins_.size(); ++number) begins_[number] += begins_[number - 1];
-    members_.resize(static_cast<size_t>(begins_.back()));
-    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
-    for (size_t id = 0; id < class_of_.size(); ++id)
-      if (class_of_[id] >= 0)
-        members_[static_cast<size_t>(next[static_cast<size_t>(class_of_[id])]++)] = static_cast<int64_t>(id);
-  }
-
-  const std::vector<int32_t> class_of_;
+  const ClassMembers members_;
   const int64_t size_;
-  std::vector<int64_t> members_, begins_;  // ids class by class; the begin of each class, then the end
-  std::unique_ptr<Order> cycles_;          // the classes of each cycle: epoch c is cycle c
+  std::unique_ptr<Order> cycles_;  // the classes of each cycle: epoch c is cycle c
   std::vector<std::unique_ptr<Order>> orders_;
 };
 

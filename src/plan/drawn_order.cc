@@ -7,37 +7,26 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "plan/line_segments.h"
 #include "plan/systematic_draws.h"
 
 namespace forebay {
 namespace {
 
-// A chunk of the line: the places [begin, begin of the next one).
-struct Segment {
-  int64_t begin = 0;
-  int64_t chunk = 0;
+// The draws of an epoch, and their order, whose ids are numbers of draws.
+struct EpochDraws {
+  int64_t epoch = 0;
+  LineSegments::Draws draws;
+  std::shared_ptr<const Order> order;
 };
-
-// The segments of a line, then its end. A line of samples that are read one by one has none.
-std::vector<Segment> segments_of(const Order& line) {
-  std::vector<Segment> segments;
-  for (int64_t place = 0; place < line.size();) {
-    const std::vector<int64_t> chunks = line.chunks_together(0, place);
-    if (chunks.empty()) return {};
-    segments.push_back({place, chunks.front()});
-    place += line.read_together(0, place).count;
-  }
-  segments.push_back({line.size(), 0});
-  return segments;
-}
 
 class DrawnOrder final : public Order {
  public:
   DrawnOrder(const DrawnOptions& options, SystematicDraws draws)
-      : line_(options.line), make_order_(options.order), draws_(std::move(draws)), segments_(segments_of(*line_)) {}
+      : line_(options.line), make_order_(options.order), draws_(std::move(draws)), segments_(*line_) {}
 
   int64_t size() const override { return draws_.size(); }
-  int64_t ids() const override { return line_->size(); }
+  int64_t ids() const override { return line_->ids(); }
   bool permutes() const override { return false; }
 
   int64_t id_at(int64_t epoch, int64_t position) const override {
@@ -47,15 +36,17 @@ class DrawnOrder final : public Order {
   }
 
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
-    draws_at(epoch)->ids_at(epoch, begin, ids);
-    for (int64_t& id : ids) id = line_->id_at(0, draws_.place_of(epoch, id));
+    const auto drawn = drawn_in(epoch);
+    drawn->order->ids_at(epoch, begin, ids);
+    for (int64_t& id : ids) id = line_->id_at(0, draws_.place_of(epoch, drawn->draws.draw_of(id)));
   }
 
   void uses_at(int64_t epoch, int64_t begin, std::span<int64_t> ids, std::span<int32_t> occurrences) const override {
-    draws_at(epoch)->ids_at(epoch, begin, ids);
+    const auto drawn = drawn_in(epoch);
+    drawn->order->ids_at(epoch, begin, ids);
     for (size_t i = 0; i < ids.size(); ++i) {
-      const int64_t place = draws_.place_of(epoch, ids[i]);
-      occurrences[i] = static_cast<int32_t>(ids[i] - draws_.draws_before(epoch, place));
+      const int64_t draw = drawn->draws.draw_of(ids[i]), place = draws_.place_of(epoch, draw);
+      occurrences[i] = static_cast<int32_t>(draw - draws_.draws_before(epoch, place));
       ids[i] = line_->id_at(0, place);
     }
   }
@@ -63,61 +54,57 @@ class DrawnOrder final : public Order {
   int64_t position_of(int64_t epoch, int64_t id) const override { return first_position(epoch, id, 0); }
 
   Use next_use(int64_t id, int64_t epoch, int64_t position) const override {
-    const int64_t here = first_position(epoch, id, position);
+    const int64_t here = first_position(epoch, id, position), place = line_->position_of(0, id);
     if (here < size()) return {epoch, here};
-    const int64_t next = draws_.next_epoch(epoch + 1, line_->position_of(0, id));
+    if (place == line_->size()) return kNoUse;
+    const int64_t next = draws_.next_epoch(epoch + 1, place);
     return next == kNoUse.epoch ? kNoUse : Use{next, first_position(next, id, 0)};
   }
 
   Range read_together(int64_t epoch, int64_t position) const override {
-    return draws_at(epoch)->read_together(epoch, position);
+    return drawn_in(epoch)->order->read_together(epoch, position);
   }
 
   std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const override {
-    std::vector<int64_t> chunks = draws_at(epoch)->chunks_together(epoch, position);
-    for (int64_t& chunk : chunks) chunk = segments_[static_cast<size_t>(chunk)].chunk;
+    std::vector<int64_t> chunks = drawn_in(epoch)->order->chunks_together(epoch, position);
+    for (int64_t& chunk : chunks) chunk = segments_.chunks()[static_cast<size_t>(chunk)];
     return chunks;
   }
 
-  // The order of the draws of an epoch, whose ids are the draws. The last ones asked for are kept;
-  // they are functions of the epoch, so this order stays a pure function. The lock is held to copy
-  // a pointer, not to compute.
-  std::shared_ptr<const Order> draws_at(int64_t epoch) const {
-    {
-      const Lock lock(mutex_);
-      for (const auto& [known, order] : recent_) {
-        if (order && known == epoch) return order;
-      }
-    }
-    // drawn_order() has tried epoch 0, and no epoch has other options or more rows.
-    std::shared_ptr<const Order> order = try_draws_at(epoch).value();
-    const Lock lock(mutex_);
-    std::rotate(recent_.begin(), recent_.end() - 1, recent_.end());
-    recent_.front() = {epoch, order};
-    return order;
-  }
-
-  Result<std::unique_ptr<Order>> try_draws_at(int64_t epoch) const {
-    if (segments_.empty()) return make_order_(std::nullopt, size());
-    std::vector<int64_t> rows;
-    rows.reserve(segments_.size() - 1);
-    int64_t before = 0;
-    for (size_t segment = 1; segment < segments_.size(); ++segment) {
-      const int64_t end = draws_.draws_before(epoch, segments_[segment].begin);
-      rows.push_back(end - before);
-      before = end;
-    }
-    return make_order_(std::move(rows), size());
+  Result<std::shared_ptr<const EpochDraws>> draw(int64_t epoch) const {
+    LineSegments::Draws draws(segments_, draws_, epoch);
+    std::optional<std::vector<int64_t>> rows;
+    if (segments_.in_chunks()) rows = draws.chunk_rows();
+    FOREBAY_ASSIGN(std::shared_ptr<const Order> order, make_order_(rows, size()));
+    return std::shared_ptr<const EpochDraws>(new EpochDraws{epoch, std::move(draws), std::move(order)});
   }
 
  private:
+  // Keeps the last epochs asked for. They are functions of the epoch, so the order stays a pure
+  // function. The lock is held to copy a pointer, not to compute.
+  std::shared_ptr<const EpochDraws> drawn_in(int64_t epoch) const {
+    {
+      const Lock lock(mutex_);
+      for (const auto& drawn : recent_) {
+        if (drawn && drawn->epoch == epoch) return drawn;
+      }
+    }
+    // drawn_order() has tried epoch 0, and no epoch has other options or more rows.
+    std::shared_ptr<const EpochDraws> drawn = draw(epoch).value();
+    const Lock lock(mutex_);
+    std::rotate(recent_.begin(), recent_.end() - 1, recent_.end());
+    recent_.front() = drawn;
+    return drawn;
+  }
+
   // The first position of a sample from `from` on, or size().
   int64_t first_position(int64_t epoch, int64_t id, int64_t from) const {
     const int64_t place = line_->position_of(0, id);
-    const std::shared_ptr<const Order> order = draws_at(epoch);
+    if (place == line_->size()) return size();
+    const auto drawn = drawn_in(epoch);
     int64_t first = size();
     for (int64_t draw = draws_.draws_before(epoch, place); draw < draws_.draws_before(epoch, place + 1); ++draw) {
-      const int64_t position = order->position_of(epoch, draw);
+      const int64_t position = drawn->order->position_of(epoch, drawn->draws.number_of(draw, place));
       if (position >= from) first = std::min(first, position);
     }
     return first;
@@ -126,9 +113,9 @@ class DrawnOrder final : public Order {
   const std::shared_ptr<const Order> line_;
   const MakeOrder make_order_;
   const SystematicDraws draws_;
-  const std::vector<Segment> segments_;
+  const LineSegments segments_;
   mutable Mutex mutex_;
-  mutable std::array<std::pair<int64_t, std::shared_ptr<const Order>>, 4> recent_ FOREBAY_GUARDED_BY(mutex_);
+  mutable std::array<std::shared_ptr<const EpochDraws>, 4> recent_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 Status check(const DrawnOptions& options) {
@@ -137,9 +124,9 @@ Status check(const DrawnOptions& options) {
                             " draws; at least 1 is possible, and fewer than 2^62");
   const std::vector<double>& weights = options.weights;
   if (weights.empty()) return {};
-  if (static_cast<int64_t>(weights.size()) != options.line->size())
+  if (static_cast<int64_t>(weights.size()) != options.line->ids())
     return invalid_argument("there are " + std::to_string(weights.size()) + " weights for " +
-                            std::to_string(options.line->size()) + " samples; give one for each");
+                            std::to_string(options.line->ids()) + " samples; give one for each");
   const auto wrong = std::ranges::find_if(weights, [](double one) { return !std::isfinite(one) || one < 0; });
   if (wrong != weights.end())
     return invalid_argument("the weight of sample " + std::to_string(wrong - weights.begin()) + " is " +
@@ -151,7 +138,7 @@ Status check(const DrawnOptions& options) {
 
 std::unique_ptr<const WeightLine> weights_along(const Order& line, const std::vector<double>& by_id) {
   if (by_id.empty()) return equal_weights(line.size());
-  std::vector<int64_t> ids(by_id.size());
+  std::vector<int64_t> ids(static_cast<size_t>(line.size()));
   line.ids_at(0, 0, ids);
   std::vector<double> weights;
   weights.reserve(ids.size());
@@ -179,7 +166,7 @@ Result<std::unique_ptr<Order>> drawn_order(const DrawnOptions& options) {
   std::unique_ptr<const WeightLine> line = weights_along(*options.line, options.weights);
   FOREBAY_RETURN_IF_ERROR(check_once(options, *line));
   auto order = std::make_unique<DrawnOrder>(options, SystematicDraws(std::move(line), options.draws, options.seed));
-  FOREBAY_RETURN_IF_ERROR(order->try_draws_at(0).status());
+  FOREBAY_RETURN_IF_ERROR(order->draw(0).status());
   return std::unique_ptr<Order>(std::move(order));
 }
 

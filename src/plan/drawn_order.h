@@ -16,8 +16,8 @@ using MakeOrder =
     std::function<Result<std::unique_ptr<Order>>(const std::optional<std::vector<int64_t>>& chunk_rows, int64_t size)>;
 
 struct DrawnOptions {
-  /// The samples, in any order. Its epoch 0 is the line along which draws are spread. Its reads
-  /// together are contiguous, as with one lane.
+  /// The samples, in any order. Its epoch 0 is the line along which draws are spread. What is read
+  /// together is contiguous and lies in one chunk, as with one lane and blocks of one chunk.
   std::shared_ptr<const Order> line;
   std::vector<double> weights;  ///< one for each id of the line; empty: all alike
   int64_t draws = 1;            ///< of an epoch
@@ -32,8 +32,8 @@ struct DrawnOptions {
 /// the draws of an epoch are ordered as the rows of chunks, with as many rows as the epoch draws
 /// from each. A chunk without draws is not read.
 ///
-/// Memory: 8 bytes a sample if there are weights; for chunks five words each, and two for each of
-/// the last four epochs asked for. InvalidArgument for draws below 1 or from 2^62 on, weights that
+/// Memory: 8 bytes a sample if there are weights; for each stretch of the line in a chunk six
+/// words, and two for each of the last four epochs asked for. InvalidArgument for draws below 1 or from 2^62 on, weights that
 /// are negative, not finite, all 0, or not one for each id, with `once` more than one draw for a
 /// sample, and the errors of DrawnOptions::order.
 Result<std::unique_ptr<Order>> drawn_order(const DrawnOptions& options);

@@ -107,6 +107,13 @@ TEST_P(DrawnOrderConformanceTest, positions_read_together_have_the_chunks_that_h
   }
 }
 
+// Classes of the rows of test chunks; some rows have none.
+std::vector<int32_t> classes_of_rows() {
+  std::vector<int32_t> class_of;
+  for (int64_t id = 0; id < kTestRows; ++id) class_of.push_back(id % 11 == 0 ? -1 : id < 100 ? 0 : id % 7 == 0 ? 1 : 2);
+  return class_of;
+}
+
 std::vector<double> uneven_weights(int64_t count) {
   std::vector<double> weights;
   for (int64_t i = 0; i < count; ++i) weights.push_back(i % 5 == 0 ? 0 : std::pow(1.7, static_cast<double>(i % 11)));
@@ -127,6 +134,9 @@ const std::vector<DrawnCase> kDrawnCases{
     {"few_of_many_chunks", [] { return drawn_rows({}, 4, 1); }},
     {"chunks_with_lanes", [] { return drawn_rows(uneven_weights(kTestRows), 211, 3); }},
     {"chunks_in_order", [] { return drawn_rows(uneven_weights(kTestRows), 80, 0); }},
+    {"balanced_chunks", [] { return balanced_rows(classes_of_rows(), 130, 1); }},
+    {"balanced_chunks_with_lanes", [] { return balanced_rows(classes_of_rows(), 400, 3); }},
+    {"balanced_chunks_in_order", [] { return balanced_rows(classes_of_rows(), 20, 0); }},
     {"balanced", [] { return balanced_samples(classes_of_sizes({1, 10, 100}), 111); }},
     {"balanced_in_order", [] { return balanced_samples(classes_of_sizes({3, 2, 40}), 31, false); }},
     {"balanced_with_samples_left_out", [] { return balanced_samples({-1, 0, 2, -1, 1, 1, 2, 2, 0, 0, 0}, 10); }},
@@ -194,6 +204,20 @@ TEST(DrawnOrderTest, weights_of_any_size_count) {
   EXPECT_EQ(counts_of(*order, 0)[0] + counts_of(*order, 0)[1], 3);
   EXPECT_NE(order->next_use(1, 0, 0), Order::kNoUse);
   EXPECT_EQ(drawn_samples(2, {1, 0}, 3)->next_use(1, 0, 0), Order::kNoUse);
+}
+
+TEST(DrawnOrderTest, classes_in_chunks_have_equal_shares_of_an_epoch_to_within_one_draw) {
+  const std::vector<int32_t> class_of = classes_of_rows();
+  const auto order = balanced_rows(class_of, 100, 1);
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    std::map<int32_t, int64_t> draws;
+    const std::vector<int64_t> counts = counts_of(*order, epoch);
+    for (size_t id = 0; id < counts.size(); ++id) draws[class_of[id]] += counts[id];
+    EXPECT_EQ(draws[-1], 0);
+    for (int32_t number = 0; number < 3; ++number) EXPECT_NEAR(static_cast<double>(draws[number]), 33.5, 1) << number;
+  }
+  EXPECT_EQ(order->next_use(0, 0, 0), Order::kNoUse);
+  EXPECT_EQ(order->position_of(0, 0), order->size());
 }
 
 TEST(DrawnOrderTest, says_which_options_are_wrong) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "plan/balanced_order.h"
+#include "plan/class_line.h"
 #include "plan/drawn_order.h"
 
 namespace forebay {
@@ -46,6 +48,19 @@ inline std::unique_ptr<Order> drawn_rows(std::vector<double> weights, int64_t dr
   options.line = lanes == 0 ? sequential_chunks_order(kTestChunks)
                             : std::shared_ptr<const Order>(blockwise_order({kTestChunks, 1, 1, 8}).value());
   options.weights = std::move(weights);
+  options.draws = draws;
+  options.order = [lanes](const std::optional<std::vector<int64_t>>& rows, int64_t) {
+    return lanes == 0 ? Result(sequential_chunks_order(*rows)) : blockwise_order({*rows, 3, lanes, 9});
+  };
+  return drawn_order(options).value();
+}
+
+/// Rows of the same chunks, of classes in equal shares.
+inline std::unique_ptr<Order> balanced_rows(const std::vector<int32_t>& class_of, int64_t draws, int64_t lanes) {
+  DrawnOptions options;
+  options.line = class_line(class_of, kTestChunks);
+  for (const int32_t number : class_of)
+    options.weights.push_back(1 / static_cast<double>(std::ranges::count(class_of, number)));
   options.draws = draws;
   options.order = [lanes](const std::optional<std::vector<int64_t>>& rows, int64_t) {
     return lanes == 0 ? Result(sequential_chunks_order(*rows)) : blockwise_order({*rows, 3, lanes, 9});

@@ -218,6 +218,20 @@ def test_row_groups_stay_together_and_those_without_draws_are_not_read(tmp_path)
     assert epochs_of(pipeline, seed=3, world_size=2, threads=2) == [rows]
 
 
+def test_balanced_lines_keep_their_chunks_and_share_an_epoch_alike(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    label = ["rare" if number % 100 == 0 else "common" for number in range(3000)]
+    path.write_text("".join(f'{{"x": {number}, "label": "{label[number]}"}}\n' for number in range(3000)))
+    pipeline = fb.jsonl(path).shuffle().balance(samples=601)
+    for rows in epochs_of(pipeline.batch(20), epochs=3):
+        counts = Counter(id for id, _ in rows)
+        classes = Counter(label[id] for id, _ in rows)
+        assert classes.total() == 601 and abs(classes["rare"] - 300.5) <= 1
+        assert {counts[id] for id in range(0, 3000, 100)} <= {10, 11}
+        assert max(counts[id] for id in range(3000) if id % 100) == 1
+    assert epochs_of(pipeline.batch(5), epochs=3, world_size=4) == epochs_of(pipeline.batch(20), epochs=3)
+
+
 def test_takes_and_filters_before_it_count():
     pipeline = numbers().take(10).filter(lambda sample: sample["x"] % 2 == 1, fields="x").sample(20).batch(4)
     assert Counter(ids_of(pipeline)) == {1: 4, 3: 4, 5: 4, 7: 4, 9: 4}
@@ -295,11 +309,6 @@ def test_a_run_says_what_is_wrong(make, code, words):
 def test_weights_are_a_name_or_numbers(weights):
     with pytest.raises(fb.InvalidArgument, match="sample: weights"):
         numbers().sample(5, weights=weights)
-
-
-def test_balanced_chunks_are_refused_with_the_way_out(tmp_path):
-    with pytest.raises(fb.Unsupported, match=r"sample\(weights"), fb.Loader(lines(tmp_path).balance("x").batch(2)) as loader:
-        next(iter(loader))
 
 
 @pytest.mark.parametrize("use", [lambda p: fb.simulate(p, hosts=1), lambda p: fb.profile(p), lambda p: fb.materialize(p, "x"), lambda p: fb.diagnose(p)])

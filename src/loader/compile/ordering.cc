@@ -12,6 +12,9 @@
 #include "ops/definition/hash_share.h"
 #include "pipeline/catalog.h"
 #include "pipeline/selection.h"
+#include "plan/balanced_order.h"
+#include "plan/class_line.h"
+#include "plan/class_members.h"
 #include "plan/drawn_order.h"
 #include "plan/permutation.h"
 #include "telemetry/log.h"
@@ -178,6 +181,45 @@ Result<Ordering> choose_drawn_order(const OpSpec* shuffle, const ChunkSource* ch
                                               .weights = draws.weights,
                                               .draws = draws.count,
                                               .once = draws.once,
+                                              .seed = seed,
+                                              .order = order_maker(shuffle, ordering, seed)}));
+  return ordering;
+}
+
+namespace {
+
+// Balances samples that are read one by one.
+std::unique_ptr<Order> balanced_samples(const OpSpec* shuffle, uint64_t seed, const BalancedDraws& draws) {
+  const PermutationKey seeds = PermutationKey::root(seed, PermutationKey::Use::kClass);
+  return balanced_order({draws.class_of, draws.count, [shuffle, seeds](int64_t size, int64_t number) {
+                           return shuffle != nullptr ? shuffled_order(size, seeds.child(number).a)
+                                                     : sequential_order(size);
+                         }});
+}
+
+// Weights with which all classes together weigh alike.
+std::vector<double> weights_of(const std::vector<int32_t>& class_of) {
+  const ClassMembers members(class_of);
+  std::vector<double> weights;
+  weights.reserve(class_of.size());
+  for (const int32_t number : class_of)
+    weights.push_back(number < 0 ? 0 : 1 / static_cast<double>(members.class_size(number)));
+  return weights;
+}
+
+}  // namespace
+
+Result<Ordering> choose_balanced_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                                       uint64_t seed, const BalancedDraws& draws) {
+  const ChunkRows rows = rows_of(chunks, selection);
+  Ordering ordering = settings_of(shuffle, rows.has_value());
+  if (!rows) {
+    ordering.order = balanced_samples(shuffle, seed, draws);
+    return ordering;
+  }
+  FOREBAY_ASSIGN(ordering.order, drawn_order({.line = class_line(draws.class_of, *rows),
+                                              .weights = weights_of(draws.class_of),
+                                              .draws = draws.count,
                                               .seed = seed,
                                               .order = order_maker(shuffle, ordering, seed)}));
   return ordering;

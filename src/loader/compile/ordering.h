@@ -65,6 +65,16 @@ struct WeightedDraws {
 Result<Ordering> choose_drawn_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
                                     uint64_t seed, const WeightedDraws& draws);
 
+/// Classes in equal shares of an epoch.
+struct BalancedDraws {
+  int64_t count = 0;              ///< in an epoch
+  std::vector<int32_t> class_of;  ///< by index in the selection; below 0: left out
+};
+/// The order of such draws. Samples that are read one by one are in balanced_order(). Those of
+/// chunks are drawn by weight, so that chunks stay together.
+Result<Ordering> choose_balanced_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                                       uint64_t seed, const BalancedDraws& draws);
+
 /// Returns the most lanes whose rows one rank reads, including lanes that it shares with a
 /// neighbour. The bound holds if the number of rows in the batches of all ranks is a multiple of
 /// the lanes. Otherwise rows move between ranks (rows_that_move()), and a rank may read from more

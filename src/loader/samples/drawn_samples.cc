@@ -12,8 +12,7 @@
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
-#include "plan/balanced_order.h"
-#include "plan/permutation.h"
+#include "plan/order.h"
 
 namespace forebay {
 
@@ -39,21 +38,15 @@ class WeightedDrawing final : public Drawing {
 /// Classes in equal shares.
 class BalancedDrawing final : public Drawing {
  public:
-  BalancedDrawing(std::vector<int32_t> class_of, int64_t size) : class_of_(std::move(class_of)), size_(size) {}
-  Result<Ordering> order(const OpSpec* shuffle, const ChunkSource*, const Selection&, uint64_t seed) const override {
-    const PermutationKey seeds = PermutationKey::root(seed, PermutationKey::Use::kClass);
-    const auto order_of = [shuffle, seeds](int64_t size, int64_t number) {
-      return shuffle != nullptr ? shuffled_order(size, seeds.child(number).a) : sequential_order(size);
-    };
-    Ordering ordering;
-    ordering.assignment = assignment_by_count();
-    ordering.order = balanced_order({class_of_, size_, order_of});
-    return ordering;
+  explicit BalancedDrawing(BalancedDraws draws) : draws_(std::move(draws)) {}
+  Result<Ordering> order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                         uint64_t seed) const override {
+    if (draws_.count == 0) return Ordering{.order = sequential_order(0), .assignment = assignment_by_count()};
+    return choose_balanced_order(shuffle, chunks, selection, seed, draws_);
   }
 
  private:
-  const std::vector<int32_t> class_of_;
-  const int64_t size_;
+  const BalancedDraws draws_;
 };
 
 template <typename T>
@@ -84,20 +77,15 @@ class DrawingMaker {
   }
 
   Status balanced(ChosenSamples* chosen) const {
-    if (whole_.source->as_chunks() != nullptr)
-      return unsupported(
-          fmt::format("{}: the data set is read by chunks, and its classes lie in many of them; give "
-                      ".sample(weights=…), with 1 / size of its class for each sample",
-                      place()));
     FOREBAY_ASSIGN(const std::shared_ptr<const SampleClasses> classes,
                    read_classes(whole_, step_, args_.text("by"), sizes_, callbacks_));
-    std::vector<int32_t> class_of(static_cast<size_t>(whole_.selection->size()));
-    for (size_t i = 0; i < class_of.size(); ++i)
-      class_of[i] = static_cast<int32_t>(classes->number_of(static_cast<int64_t>(i))) - 1;
-    const int64_t samples = std::ranges::count_if(class_of, [](int32_t number) { return number >= 0; });
-    const int64_t size = samples > 0 && args_.has("samples") ? args_.integer("samples") : samples;
-    chosen->version += version_of(class_of);
-    chosen->drawing = std::make_shared<const BalancedDrawing>(std::move(class_of), size);
+    BalancedDraws draws;
+    for (int64_t i = 0; i < whole_.selection->size(); ++i)
+      draws.class_of.push_back(static_cast<int32_t>(classes->number_of(i)) - 1);
+    const int64_t samples = std::ranges::count_if(draws.class_of, [](int32_t number) { return number >= 0; });
+    draws.count = samples > 0 && args_.has("samples") ? args_.integer("samples") : samples;
+    chosen->version += version_of(draws.class_of);
+    chosen->drawing = std::make_shared<const BalancedDrawing>(std::move(draws));
     return {};
   }
 
