@@ -239,6 +239,18 @@ def test_takes_and_filters_before_it_count():
     assert Counter(ids_of(weighted)) == dict.fromkeys(range(10), 2)
 
 
+def test_an_epoch_has_n_draws_and_a_state_of_other_weights_is_refused():
+    with fb.Loader(numbers().shuffle().sample(50, weights="w").batch(8), epochs=1) as loader:
+        assert len(loader) == 7
+        next(iter(loader))
+        state = loader.state_dict()
+    other = fb.arrays(x=np.arange(100), w=np.ones(100, np.float32)).shuffle()
+    for pipeline in (other.sample(50, weights="w"), numbers().shuffle().sample(50), numbers().shuffle().sample(51, weights="w")):
+        with pytest.raises(fb.StateMismatch), fb.Loader(pipeline.batch(8), epochs=1) as loader:
+            loader.load_state_dict(state)
+            next(iter(loader))
+
+
 def test_a_cache_holds_each_sample_once(tmp_path):
     calls = []
     pipeline = numbers(5).map(lambda sample: calls.append(1) or sample, version="1").cache(disk=0).sample(50).batch(5)
@@ -288,7 +300,7 @@ def test_check_says_what_is_wrong(pipeline, words):
 REFUSED = [
     (lambda: numbers().balance("w"), fb.InvalidArgument, ["1: balance", "w: float32", "neither one whole number nor a text"]),
     (lambda: numbers().sample(5, weights=[1, 2]), fb.InvalidArgument, ["1: sample", "2 weights", "100 samples"]),
-    (lambda: numbers().sample(5, weights=[-1] * 100), fb.InvalidArgument, ["sample", "is -1", "at least 0"]),
+    (lambda: numbers().take(9).sample(5, weights=[0, 0, -1] * 33 + [1]), fb.InvalidArgument, ["2: sample", "sample 2 (row 2) is -1", "at least 0"]),
     (lambda: numbers().sample(5, weights=[math.nan] * 100), fb.InvalidArgument, ["nan"]),
     (lambda: numbers().sample(5, weights=[0] * 100), fb.InvalidArgument, ["all weights are 0"]),
     (lambda: numbers().sample(101, replacement=False), fb.InvalidArgument, ["would come 1.01", "without replacement"]),

@@ -1,6 +1,7 @@
 #include "loader/samples/drawn_samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -72,6 +73,7 @@ class DrawingMaker {
       FOREBAY_ASSIGN(draws.weights, read_numbers(whole_, step_, weights.get<std::string>(), sizes_, callbacks_));
       chosen->version += version_of(draws.weights);
     }
+    FOREBAY_RETURN_IF_ERROR(check_weights(draws.weights));
     chosen->drawing = std::make_shared<const WeightedDrawing>(place(), std::move(draws));
     return {};
   }
@@ -91,6 +93,15 @@ class DrawingMaker {
 
  private:
   std::string place() const { return place_of(whole_.description->steps(), step_); }
+
+  // The order checks weights, too, but knows no keys.
+  Status check_weights(const std::vector<double>& weights) const {
+    const auto wrong = std::ranges::find_if(weights, [](double one) { return !std::isfinite(one) || one < 0; });
+    if (wrong == weights.end()) return {};
+    const int64_t id = whole_.selection->id_at(wrong - weights.begin());
+    return invalid_argument(fmt::format("{}: the weight of sample {} ({}) is {}; weights are finite and at least 0",
+                                        place(), id, whole_.source->key(id), *wrong));
+  }
 
   // The weights of the chosen samples, of those of all samples of the data set.
   Result<std::vector<double>> given(const Json& weights) const {
