@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/chunk_source.h"
 #include "base/hash.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
