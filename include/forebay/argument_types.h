@@ -16,6 +16,8 @@ using ImageSize = std::vector<int64_t>;
 using JitterRange = std::vector<double>;
 /// One text for all fields, or field → text.
 using TextByField = std::variant<std::string, std::map<std::string, std::string>>;
+/// The name of a field that has the weights (empty: all are alike), or one number for each sample.
+using Weights = std::variant<std::string, std::vector<double>>;
 /// Bytes as a number or as a text such as "2GiB"; where a budget is meant, 0 is none.
 using ByteSize = std::variant<uint64_t, std::string>;
 

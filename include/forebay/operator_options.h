@@ -11,6 +11,15 @@
 
 namespace forebay {
 
+/// For Pipeline::balance().
+struct BalanceOptions {
+  /// The field that tells the class, a whole number or a text.
+  std::string by = "label";
+  /// Length of an epoch, for all ranks together. By default as many as there are samples at this
+  /// place.
+  std::optional<int64_t> samples = {};
+};
+
 /// For Pipeline::batch().
 struct BatchOptions {
   /// Treatment of an epoch's tail. "partial": divided among the ranks, in sizes that differ by one
@@ -50,6 +59,18 @@ struct FilterOptions {
   std::string name = "function";
 };
 
+/// For Pipeline::keep_groups().
+struct KeepGroupsOptions {
+  /// Another text chooses other samples; shares of one split have the same.
+  std::string salt = "";
+};
+
+/// For Pipeline::keep_keys().
+struct KeepKeysOptions {
+  /// Another text chooses other samples; shares of one split have the same.
+  std::string salt = "";
+};
+
 /// For Pipeline::map().
 struct MapOptions {
   /// The fields that `fn` gets and may change, at least one; what it returns is then added to the
@@ -71,6 +92,19 @@ struct PadOptions {
   /// The length of every row. By default that of the longest in the batch, which depends on the
   /// batch size and the ranks: what was filled up then is no part of `forebay.digest`.
   std::optional<int64_t> length = {};
+};
+
+/// For Pipeline::sample().
+struct SampleOptions {
+  /// Draws of an epoch. By default as many as there are samples at this place.
+  std::optional<int64_t> n = {};
+  /// A field of numbers, which is read once in a pass over all samples before the first batch (a
+  /// bad sample has the weight 0); or one number for each sample of the data set, by id. They need
+  /// not add up to 1, and a sample of weight 0 never comes. By default all are alike.
+  Weights weights = {};
+  /// False: no sample comes twice in an epoch. InvalidArgument if one would have to: with more
+  /// draws than samples, or a weight above 1 / n of the sum.
+  bool replacement = true;
 };
 
 /// For Pipeline::shuffle().

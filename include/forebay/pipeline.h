@@ -257,6 +257,13 @@ class Pipeline {
   Pipeline select(Fields fields) const;
   Pipeline rename(std::map<std::string, std::string> names) const;  ///< old name → new name
   Pipeline take(int64_t n, TakeOptions options = {}) const;
+  /// Draws an epoch's samples, with weights.
+  Pipeline sample(SampleOptions options = {}) const;
+  /// Gives the classes of a field equal shares.
+  Pipeline balance(BalanceOptions options = {}) const;
+  /// The samples, or groups of them, whose hash is in [begin, end): the parts of a split.
+  Pipeline keep_keys(double begin, double end, KeepKeysOptions options = {}) const;
+  Pipeline keep_groups(std::string_view by, double begin, double end, KeepGroupsOptions options = {}) const;
   /// Passes over the samples `n` times in an epoch; fractions are allowed.
   Pipeline repeat(double n) const;
   Pipeline hash_bucket(int64_t buckets, HashBucketOptions options) const;

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         text,
         webdataset,
     )
+    from .splitting import split
     from .streams import stream
 
 _os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
@@ -119,6 +120,7 @@ __all__ = [
     "profile",
     "serve_metrics",
     "simulate",
+    "split",
     "stream",
     "text",
     "versions",
@@ -149,6 +151,7 @@ _MODULES = {
     "sources": (
         "NULL_MASK", "Dataset", "arrays", "arrow", "files", "hdf5", "images", "jsonl", "manifest", "materialized", "parquet", "text", "webdataset",
     ),
+    "splitting": ("split",),
     "streams": ("stream",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -105,6 +105,16 @@ def _floats(name: str, values: Any) -> list[float]:
         raise InvalidArgument(f"{name} is {values!r}; it must be a list of numbers") from None
 
 
+def _weights(name: str, weights: Any) -> str | list[float]:
+    if isinstance(weights, str):
+        return weights
+    from ._numpy import np
+
+    if isinstance(weights, Mapping) or np.ndim(weights) != 1:
+        raise InvalidArgument(f"{name} is {weights!r:.100}; give the name of a field, or a list with one number for each sample")
+    return _floats(name, np.asarray(weights).tolist())
+
+
 def _pair(first: Any, second: Any, otherwise: str) -> tuple[Any, Any]:
     # Two arguments, or one that holds both.
     if second is not None:

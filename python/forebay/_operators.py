@@ -21,6 +21,7 @@ from ._appending import (
     _range,
     _scalar_or_text,
     _values_by_field,
+    _weights,
 )
 from ._typing import TYPE_CHECKING, Any
 from ._workers import filter_function, map_function
@@ -35,6 +36,29 @@ class Operators(Appending):
     __slots__ = ()
 
     # On any samples
+
+    def balance(self, by: str = "label", samples: int | None = None) -> Pipeline:
+        """The classes of a field in equal shares.
+
+        Of k classes each comes once in every k positions, in an order of its own each time, so after any number of
+        positions two classes differ by one sample at most. Within a class no sample comes again before all others have
+        come; in the next epoch the class goes on where it stands. A sample that comes several times in an epoch has
+        random numbers of its own each time.
+
+        With a `.shuffle()`, before or behind, classes and samples are shuffled; else classes come in the order in which
+        they first appear, and samples by id. The classes are read once, in a pass over all samples before the first
+        batch that reads only that field; bad samples never come.
+
+        Tables, tars and lines are read by chunks, so there the shares are those of an epoch: each class has its share
+        to within one draw, and its samples come alike often, rounded down or up, in any order of `.shuffle()`, with the
+        draws of a chunk together. If data lie in them class by class, a batch has few classes: give `.shuffle()` a
+        larger block, or shuffle them when they are written.
+
+        Args:
+            by: the field that tells the class, a whole number or a text.
+            samples: length of an epoch, for all ranks together. By default as many as there are samples at this place.
+        """
+        return self._then("balance", by=None if by == "label" else by, samples=samples)
 
     def batch(self, n: int, last: str = "partial", *, ragged: str | Sequence[str] | None = None) -> Pipeline:
         """`n` samples make a batch on each rank; the last operator.
@@ -114,6 +138,47 @@ class Operators(Appending):
             fields: the fields that `fn` gets, by default all of them.
         """
         return self._with_function("filter", fn, filter_function(fn), fields=_one_or_list(fields))
+
+    def keep_groups(self, by: str, begin: float, end: float, salt: str = "") -> Pipeline:
+        """The share of the groups whose value has a hash from `begin` to `end`: a part of `fb.split`.
+
+        All samples of a group (a patient, a speaker) are in one share, also of data that are added later. Decided once
+        over the data set, as a filter is, in a pass that reads only that field. Shares are those of a hash, and of
+        groups: a large group is in one share as a whole.
+
+        Args:
+            by: the field that tells the group, a whole number or a text.
+            begin: where the share begins, from 0 on.
+            end: where it ends, up to 1.
+            salt: another text chooses other samples; shares of one split have the same.
+        """
+        return self._then(
+            "keep_groups",
+            by=by,
+            begin=_float("keep_groups: begin", begin),
+            end=_float("keep_groups: end", end),
+            salt=None if salt == "" else salt,
+        )
+
+    def keep_keys(self, begin: float, end: float, salt: str = "") -> Pipeline:
+        """The share of the samples whose keys have a hash from `begin` to `end`: a part of `fb.split`.
+
+        The key is the path below the root for files, else the name of the file and the number of the sample in it, and
+        the number of the sample where there are no files. So a sample stays in its share when data are added behind it,
+        and files when others are added or the folder is moved. Nothing is read. Shares are those of a hash: of n
+        samples a share p has p * n, give or take sqrt(n * p * (1 - p)).
+
+        Args:
+            begin: where the share begins, from 0 on.
+            end: where it ends, up to 1.
+            salt: another text chooses other samples; shares of one split have the same.
+        """
+        return self._then(
+            "keep_keys",
+            begin=_float("keep_keys: begin", begin),
+            end=_float("keep_keys: end", end),
+            salt=None if salt == "" else salt,
+        )
 
     def map(
         self,
@@ -199,6 +264,35 @@ class Operators(Appending):
             n: passes in an epoch, above 0; fractions, too.
         """
         return self._then("repeat", n=_float("repeat: n", n))
+
+    def sample(
+        self, n: int | None = None, weights: str | Sequence[float] | None = None, replacement: bool = True
+    ) -> Pipeline:
+        """`n` draws in each epoch, over all ranks, with weights.
+
+        Systematic sampling: with m = n * weight / sum of weights, each sample comes m times in each epoch, rounded down
+        or up, and m times on average over epochs. Nothing is left to chance but which way it is rounded. So in an epoch
+        without weights no sample comes twice before all have come. A sample that comes several times in an epoch has
+        random numbers of its own each time.
+
+        With a `.shuffle()`, before or behind, the draws are shuffled; else they are in the order of the ids, evenly
+        spread. Tables, tars and lines are read by chunks all the same: the draws of a chunk stay together, and a chunk
+        without draws is not read. `.take()` and filters stand in front.
+
+        Args:
+            n: draws of an epoch. By default as many as there are samples at this place.
+            weights: a field of numbers, which is read once in a pass over all samples before the first batch (a bad
+                sample has the weight 0); or one number for each sample of the data set, by id. They need not add up to
+                1, and a sample of weight 0 never comes. By default all are alike.
+            replacement: False: no sample comes twice in an epoch. InvalidArgument if one would have to: with more draws
+                than samples, or a weight above 1 / n of the sum.
+        """
+        return self._then(
+            "sample",
+            n=n,
+            weights=None if weights is None else _weights("sample: weights", weights),
+            replacement=None if replacement else False,
+        )
 
     def select(self, *fields: str) -> Pipeline:
         """Only these fields, in the order they had. What only the others needed is not read.

@@ -11,6 +11,11 @@ int64_t ChunkSource::fewest_rows() const {
   return fewest;
 }
 
+std::string ChunkSource::lasting_key(int64_t id) const {
+  const std::string shown = key(id);
+  return shown.substr(shown.rfind('/') + 1);
+}
+
 std::optional<Identity> ChunkSource::identity(int64_t id) const {
   // chunk_begin(chunk) <= id < chunk_begin(end) throughout.
   int64_t chunk = 0, end = chunks();

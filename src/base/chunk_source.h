@@ -25,6 +25,8 @@ struct ChunkCost {
 class ChunkSource : public Source {
  public:
   virtual int64_t chunks() const = 0;
+  /// The name of the file without its folders, and the place in it: "part-3.parquet row 17".
+  std::string lasting_key(int64_t id) const override;
   /// The ids of chunk c are [chunk_begin(c), chunk_begin(c + 1)); chunk_begin(chunks()) is size().
   virtual int64_t chunk_begin(int64_t chunk) const = 0;
   /// Number of rows of the smallest chunk.

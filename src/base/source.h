@@ -46,6 +46,9 @@ class Source {
   virtual uint64_t index_bytes() const = 0;
   /// Name of sample `id` in messages: its key, or "sample 17 of x.npy".
   virtual std::string key(int64_t id) const = 0;
+  /// Key of sample `id` within the data set, wherever the data set lies: splits are made by it. The
+  /// key stays when samples are added behind it; by default it is the id. Never waits for storage.
+  virtual std::string lasting_key(int64_t id) const { return std::to_string(id); }
   /// Identifies the content of sample `id`, independently of the rest of the data set. It is made
   /// of the stored object, its version (ETag; or times of change and inode) and what the index says
   /// of the sample, or of the content itself. Never waits for storage. Empty if the version is

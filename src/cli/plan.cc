@@ -44,6 +44,8 @@ Result<EpochPlan> plan_of_size(const Description& description, int64_t size, con
     return invalid_argument(
         "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
         "them; leave it out");
+  if (find_step(description, OpEffect::kKeys) != nullptr)
+    return invalid_argument("--size says nothing of keys, by which .keep_keys() chooses samples; leave it out");
   DataPlan data;
   data.branches = begin_branches(description, nullptr, request.seed);
   data.branches.front().chosen.selection = select_unread(description, nullptr, size);

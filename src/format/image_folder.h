@@ -50,6 +50,7 @@ class ImageFolder final : public SampleSource {
   Hash128 version() const override { return version_; }
   uint64_t index_bytes() const override;
   std::string key(int64_t id) const override { return store_->display_name(root_ + std::string(keys_.key(id))); }
+  std::string lasting_key(int64_t id) const override { return std::string(keys_.key(id)); }
   std::optional<Identity> identity(int64_t id) const override;
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;

@@ -41,6 +41,7 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   Hash128 version() const override { return version_; }
   uint64_t index_bytes() const override;
   std::string key(int64_t id) const override { return store_->display_name(store_key_(keys_.key(id))); }
+  std::string lasting_key(int64_t id) const override { return std::string(keys_.key(id)); }
   std::optional<Identity> identity(int64_t id) const override;
   const LearnedVersions* learned_versions() const override { return learned_versions_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;

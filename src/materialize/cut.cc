@@ -114,7 +114,8 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
 Status check_cut(const Description& description, size_t cut) {
   for (size_t i = 1; i <= cut; ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_effect(step, OpEffect::kTaking) || catalog().has_effect(step, OpEffect::kSelection))
+    if (catalog().has_effect(step, OpEffect::kTaking) || catalog().has_effect(step, OpEffect::kKeys) ||
+        catalog().has_effect(step, OpEffect::kSelection))
       return invalid_argument(fmt::format(
           "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
           step.name));

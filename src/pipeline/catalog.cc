@@ -107,7 +107,9 @@ class SchemaInference {
   // Reports a step that may not follow those before it.
   void check_sequence(size_t step, OpEffect effect) {
     const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
-    const bool repeats = effect == OpEffect::kRepeating;
+    const bool repeats = effect == OpEffect::kRepeating, draws = effect == OpEffect::kDrawing;
+    const bool chooses = effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection;
+    const bool packs = effect == OpEffect::kPacking;
     const std::string place = place_of(step);
     if (batched_) {
       report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
@@ -118,13 +120,18 @@ class SchemaInference {
     report(rehearsal_problem(steps_, step, catalog_));
     if (orders && std::exchange(shuffled_, true))
       report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
-    if (repeated_ &&
-        (orders || effect == OpEffect::kTaking || effect == OpEffect::kSelection || effect == OpEffect::kPacking))
+    if (repeated_ && (orders || chooses || draws || packs))
       report(Problem{place, "it stands behind .repeat(), which says how often an epoch passes over the samples",
                      "move it before .repeat()"});
     if (repeats && std::exchange(repeated_, true))
       report(
           Problem{place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers"});
+    if (drawn_by_ && (chooses || packs || effect == OpEffect::kReplay))
+      report(Problem{place, fmt::format("it stands behind {}, which draws the samples of an epoch", *drawn_by_),
+                     chooses ? "move it before that" : "leave one of them out: both together are not there yet"});
+    if (draws && drawn_by_)
+      report(Problem{place, fmt::format("{} draws the samples already", *drawn_by_), "keep one of them"});
+    if (draws) drawn_by_ = place;
     if (effect == OpEffect::kBuffering && std::exchange(buffered_, true))
       report(Problem{place, "there is a .buffer() already", "keep one, with all that it is to do"});
   }
@@ -142,6 +149,7 @@ class SchemaInference {
   const Catalog& catalog_;
   const Rules rules_;
   Inference result_;
+  std::optional<std::string> drawn_by_;  // the step that draws the samples
   // By a step so far:
   bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
 };

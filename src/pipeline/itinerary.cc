@@ -60,14 +60,17 @@ void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
 void IndexedItinerary::locate_some(int64_t epoch, std::span<Row> rows) const {
   const size_t n = rows.size();
   std::array<int64_t, 256> ids;
+  std::array<int32_t, 256> occurrences;
   const auto is_next = [&](size_t i) { return rows[i].position == rows[i - 1].position + 1; };
   if (const Order* const only = plan_->as_leaf()) {
     for (size_t begin = 0, end = 0; begin < n; begin = end) {
       end = end_of_run(begin, n, is_next);
-      only->ids_at(epoch, rows[begin].position, std::span(ids).subspan(begin, end - begin));
+      only->uses_at(epoch, rows[begin].position, std::span(ids).subspan(begin, end - begin),
+                    std::span(occurrences).subspan(begin, end - begin));
     }
     if (!branches_.front().packing) branches_.front().selection->ids_at(std::span(ids).first(n));
     for (size_t i = 0; i < n; ++i) {
+      rows[i].occurrence += occurrences[i];
       rows[i].id = ids[i];
       rows[i].pass = epoch;
       rows[i].place = rows[i].position;

@@ -9,8 +9,10 @@ namespace forebay {
 enum class OpEffect : uint8_t {
   kContent,    ///< changes fields of samples; all other effects are the loader's own work
   kTaking,     ///< selects samples by their numbers, without reading any
+  kKeys,       ///< selects samples by their keys, without reading any
   kSelection,  ///< selects samples by their values, in a pass over all of them
   kOrder,      ///< puts the samples in another order
+  kDrawing,    ///< draws the samples of an epoch: some several times, some not at all
   kRepeating,  ///< sets how many times an epoch passes over the samples
   /// Makes blocks of one length from rows of any length. Only an order, a repetition and a
   /// batch may follow.

@@ -54,6 +54,7 @@ enum class ArgType : uint8_t {
   kPairs,
   kScalar,         ///< a number, a bool or a text
   kValuesByField,  ///< for each field an integer or a text, or several
+  kWeights,        ///< the name of a field, or one number for each sample
   kJson
 };
 

@@ -20,10 +20,11 @@ class LeafNode final : public PlanNode {
   void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override {
     assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size_);
     std::array<int64_t, 256> ids;
+    std::array<int32_t, 256> occurrences;
     while (!out.empty()) {
       const size_t count = std::min(out.size(), ids.size());
-      order_->ids_at(epoch, begin, {ids.data(), count});
-      for (size_t i = 0; i < count; ++i) out[i] = {0, 0, epoch, begin + static_cast<int64_t>(i), ids[i]};
+      order_->uses_at(epoch, begin, {ids.data(), count}, {occurrences.data(), count});
+      for (size_t i = 0; i < count; ++i) out[i] = {0, occurrences[i], epoch, begin + static_cast<int64_t>(i), ids[i]};
       begin += static_cast<int64_t>(count);
       out = out.subspan(count);
     }

@@ -12,7 +12,8 @@ Order::Use PlanNode::next_use(size_t leaf, int64_t index, const Order::Use& at) 
   const Order::Use draw = next_draw(leaf, at);
   if (draw == kNever) return kNever;
   // A leaf makes its draws in order, so the first use among its draws is the first among positions.
-  return position_of(leaf, order(leaf).next_use(index, draw.epoch, draw.position));
+  const Order::Use use = order(leaf).next_use(index, draw.epoch, draw.position);
+  return use == Order::kNoUse ? kNever : position_of(leaf, use);
 }
 
 void numbered_draws(const PlanNode& node, const Numbering& numbering, int64_t first, std::span<Draw> out) {

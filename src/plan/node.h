@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,7 +14,7 @@ namespace forebay {
 /// One draw of a leaf: a sample, and which use of it this is.
 struct Draw {
   int32_t leaf = 0;        ///< number of the leaf in the tree, depth first
-  int32_t occurrence = 0;  ///< uses of this sample by the leaf in the same pass before this one
+  int32_t occurrence = 0;  ///< number of this use among those of the sample in the pass
   int64_t pass = 0;        ///< pass over the samples of the leaf: the epoch of its order
   int64_t place = 0;       ///< position in the order of that pass
   int64_t index = 0;       ///< the sample: order.id_at(pass, place)
@@ -36,7 +35,7 @@ class PlanNode {
  public:
   /// The position of a draw that the leaf never makes, or makes at 2^62 or later, counted over all
   /// epochs; and the draw of a leaf without samples. Compares as later than every other.
-  static constexpr Order::Use kNever{std::numeric_limits<int64_t>::max(), 0};
+  static constexpr Order::Use kNever = Order::kNoUse;
 
   virtual ~PlanNode();
   virtual int64_t size() const = 0;  ///< draws of an epoch

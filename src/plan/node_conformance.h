@@ -76,7 +76,10 @@ class NodeConformance {
       ASSERT_TRUE(draw.leaf >= 0 && static_cast<size_t>(draw.leaf) < node_.leaves());
       const auto leaf = static_cast<size_t>(draw.leaf);
       const int64_t size = leaf_size(leaf), pass = made[leaf] / size, place = made[leaf] % size;
-      ASSERT_EQ(draw, (Draw{draw.leaf, 0, pass, place, node_.order(leaf).id_at(pass, place)})) << "at " << i;
+      int64_t index = 0;
+      int32_t occurrence = 0;
+      node_.order(leaf).uses_at(pass, place, {&index, 1}, {&occurrence, 1});
+      ASSERT_EQ(draw, (Draw{draw.leaf, occurrence, pass, place, index})) << "at " << i;
       ++made[leaf];
     }
   }
@@ -121,7 +124,8 @@ class NodeConformance {
 
   void next_use_is_the_first_one_from_there_on() const {
     for (size_t leaf = 0; leaf < node_.leaves(); ++leaf) {
-      for (int64_t index = 0; index < leaf_size(leaf); index += 1 + leaf_size(leaf) / 5) check_next_uses(leaf, index);
+      const int64_t ids = node_.order(leaf).ids();
+      for (int64_t index = 0; index < ids; index += 1 + ids / 5) check_next_uses(leaf, index);
     }
   }
 

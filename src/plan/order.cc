@@ -90,11 +90,16 @@ void Order::positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<
   for (size_t i = 0; i < ids.size(); ++i) positions[i] = position_of(epoch, ids[i]);
 }
 
+void Order::uses_at(int64_t epoch, int64_t begin, std::span<int64_t> ids, std::span<int32_t> occurrences) const {
+  ids_at(epoch, begin, ids);
+  std::ranges::fill(occurrences, 0);
+}
+
 std::vector<int64_t> Order::chunks_together(int64_t, int64_t) const { return {}; }
 
 Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
   const int64_t here = position_of(epoch, id);
-  // Each id occurs once in an epoch, so its next use is in this epoch or the next.
+  // Each id comes once in an epoch of a permutation, so its next use is in this epoch or the next.
   if (here >= position) return {epoch, here};
   return {epoch + 1, position_of(epoch + 1, id)};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,11 +10,12 @@
 
 namespace forebay {
 
-/// The order of the samples in each epoch: a permutation of the ids [0, size). A pure function of
-/// the arguments that it was made from, so every host computes the same for every epoch, past and
-/// future. May be used by several threads at once.
+/// The order of the samples in each epoch: a permutation of their ids, or draws of them, where a
+/// sample may come several times or not at all. A pure function of the arguments that it was made
+/// from, so every host computes the same for every epoch, past and future. May be used by several
+/// threads at once.
 ///
-/// Epochs are 0 or larger; positions and ids are in [0, size).
+/// Epochs are 0 or larger, positions are in [0, size()), and ids in [0, ids()).
 class Order {
  public:
   /// A position of an epoch, among the positions of all epochs.
@@ -28,14 +30,23 @@ class Order {
     int64_t step = 1;
     int64_t count = 0;
   };
+  /// The use of a sample that never comes. Compares as later than every other.
+  static const Use kNoUse;
 
   virtual ~Order() = default;
   virtual int64_t size() const = 0;
+  virtual int64_t ids() const { return size(); }
+  /// Whether an epoch has each sample once.
+  virtual bool permutes() const { return true; }
   virtual int64_t id_at(int64_t epoch, int64_t position) const = 0;
-  /// The inverse: id_at(epoch, position_of(epoch, id)) == id.
+  /// The first position with that id, or size() if the epoch has none. In a permutation it is the
+  /// inverse: id_at(epoch, position_of(epoch, id)) == id.
   virtual int64_t position_of(int64_t epoch, int64_t id) const = 0;
   /// The ids at positions begin, begin + 1, …. For each id several times faster than id_at().
   virtual void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const = 0;
+  /// Also numbers the uses of each sample in the epoch: 0, 1, …, each once, in any order. All 0 in
+  /// a permutation. `occurrences` is as long as `ids`.
+  virtual void uses_at(int64_t epoch, int64_t begin, std::span<int64_t> ids, std::span<int32_t> occurrences) const;
   /// position_of() for many ids; `positions` is as long as `ids`.
   virtual void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const;
   /// The positions whose samples are read together with the one at `position`, including itself. A
@@ -45,9 +56,11 @@ class Order {
   /// BlockwiseOptions::chunk_rows. Empty if samples are read one by one.
   virtual std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const;
 
-  /// The first use of `id` at this position or later.
-  Use next_use(int64_t id, int64_t epoch, int64_t position) const;
+  /// The first use of `id` at this position or later; kNoUse if there is none.
+  virtual Use next_use(int64_t id, int64_t epoch, int64_t position) const;
 };
+
+inline constexpr Order::Use Order::kNoUse{std::numeric_limits<int64_t>::max(), 0};
 
 /// Samples by id, in every epoch.
 std::unique_ptr<Order> sequential_order(int64_t size);

@@ -31,7 +31,10 @@ struct PermutationKey {
     kOffered = -7,
     kCandidates = -8,
     kUnionWindow = -9,
-    kMixWindow = -10
+    kMixWindow = -10,
+    kDrawnOffset = -11,
+    kDrawnLine = -12,
+    kClass = -13
   };
 
   static PermutationKey root(uint64_t seed, Use use) {

@@ -125,7 +125,8 @@ TEST(PermutationTest, children_and_uses_have_keys_of_their_own) {
   std::set<uint64_t> seen;
   size_t made = 0;
   using Use = PermutationKey::Use;
-  for (Use use : {Use::kOrder, Use::kChunks, Use::kBlock, Use::kReplacement, Use::kUnionWindow, Use::kMixWindow}) {
+  for (Use use : {Use::kOrder, Use::kChunks, Use::kBlock, Use::kReplacement, Use::kUnionWindow, Use::kMixWindow,
+                  Use::kDrawnLine, Use::kClass}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
       for (int64_t epoch = 0; epoch < 20; ++epoch) {
         for (int64_t part = 0; part < 10; ++part) {

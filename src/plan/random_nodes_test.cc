@@ -10,6 +10,7 @@
 
 #include "plan/node.h"
 #include "plan/node_conformance.h"
+#include "plan/test_drawn_orders.h"
 #include "plan/test_nodes.h"
 
 namespace forebay {
@@ -18,14 +19,29 @@ namespace {
 // A tree that is still to be made.
 struct Tree {
   enum class Kind { kLeaf, kConcat, kRepeat, kUnion, kMix } kind = Kind::kLeaf;
-  int64_t size = 0;  // of a leaf
-  double times = 1;  // of a repeat
+  enum class Draws { kOnce, kWeighted, kBalanced } draws = Draws::kOnce;  // of a leaf
+  int64_t size = 0;                                                       // of a leaf
+  double times = 1;                                                       // of a repeat
   uint64_t seed = 0;
   MixOptions options;
   std::vector<Tree> children;
 };
 
 using Nodes = std::vector<std::unique_ptr<PlanNode>>;
+
+// The order of a leaf. One that draws has epochs of another length than it has samples.
+std::unique_ptr<Order> order_of(const Tree& tree) {
+  const int64_t draws = 1 + tree.size * 2 / 3;
+  std::vector<double> weights;
+  std::vector<int32_t> class_of;
+  for (int64_t id = 0; id < tree.size; ++id) {
+    weights.push_back(static_cast<double>(1 + id % 7));
+    class_of.push_back(id < 3 ? static_cast<int32_t>(id) : static_cast<int32_t>(id % 2));
+  }
+  if (tree.size == 0 || tree.draws == Tree::Draws::kOnce) return shuffled_order(tree.size, tree.seed);
+  if (tree.draws == Tree::Draws::kWeighted) return drawn_samples(tree.size, weights, draws, true, tree.seed);
+  return balanced_samples(class_of, draws, true, tree.seed);
+}
 
 std::unique_ptr<PlanNode> over(const Tree& tree, Nodes children) {
   switch (tree.kind) {
@@ -35,7 +51,7 @@ std::unique_ptr<PlanNode> over(const Tree& tree, Nodes children) {
     case Tree::Kind::kMix: return mix_node(std::move(children), tree.options).value();
     case Tree::Kind::kLeaf: break;
   }
-  return shuffled_leaf(tree.size, tree.seed);
+  return leaf_node(order_of(tree));
 }
 
 std::unique_ptr<PlanNode> built(const Tree& tree) {
@@ -79,11 +95,12 @@ class SlowTree {
 
  private:
   static std::vector<Draw> leaf_draws(const Tree& tree, int64_t count) {
-    const auto order = shuffled_order(tree.size, tree.seed);
+    const auto order = order_of(tree);
     std::vector<Draw> draws;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t pass = i / tree.size, place = i % tree.size;
-      draws.push_back({0, 0, pass, place, order->id_at(pass, place)});
+      Draw draw{0, 0, i / order->size(), i % order->size()};
+      order->uses_at(draw.pass, draw.place, {&draw.index, 1}, {&draw.occurrence, 1});
+      draws.push_back(draw);
     }
     return draws;
   }
@@ -113,6 +130,7 @@ class RandomTrees {
     tree.kind = depth == 0 ? Tree::Kind::kLeaf : static_cast<Tree::Kind>(1 + below(4));
     if (tree.kind == Tree::Kind::kLeaf) {
       tree.size = below(8) == 0 ? 0 : 1 + below(below(3) == 0 ? 300 : 20);
+      tree.draws = static_cast<Tree::Draws>(below(3));
       return tree;
     }
     const int64_t children = tree.kind == Tree::Kind::kRepeat ? 1 : 1 + below(4);

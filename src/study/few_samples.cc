@@ -34,6 +34,7 @@ class ChosenSamples final : public SampleSource {
   Hash128 version() const override { return all_->version(); }
   uint64_t index_bytes() const override { return all_->index_bytes() + chosen_.size() * sizeof(int64_t); }
   std::string key(int64_t id) const override { return all_->key(of(id)); }
+  std::string lasting_key(int64_t id) const override { return all_->lasting_key(of(id)); }
   std::optional<Identity> identity(int64_t id) const override {
     std::optional<Identity> identity = all_->identity(of(id));
     if (identity) identity->hash = identity_of_copy(identity->hash, id / different(), copies_);

@@ -27,6 +27,7 @@ class TextFiles final : public SampleSource {
   Hash128 version() const override { return files_->version(); }
   uint64_t index_bytes() const override { return files_->index_bytes(); }
   std::string key(int64_t id) const override { return files_->key(id); }
+  std::string lasting_key(int64_t id) const override { return files_->lasting_key(id); }
   std::optional<Identity> identity(int64_t id) const override { return files_->identity(id); }
   const LearnedVersions* learned_versions() const override { return files_->learned_versions(); }
   Fetch fetch(int64_t id) const override { return files_->as_samples()->fetch(id); }

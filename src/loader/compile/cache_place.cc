@@ -103,6 +103,7 @@ std::string prefix_description(const Description& description, size_t step) {
     op.attachment = nullptr;
     for (auto& [name, value] : op.args.items()) value = shown(value);
     const bool left_out = catalog().has_effect(op, OpEffect::kCaching) || catalog().has_effect(op, OpEffect::kOrder) ||
+                          catalog().has_effect(op, OpEffect::kDrawing) ||
                           catalog().has_effect(op, OpEffect::kRepeating);
     if (left_out) continue;
     prefix = prefix.append(std::move(op));

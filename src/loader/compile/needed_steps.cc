@@ -134,10 +134,12 @@ bool LiveFields::move_before(const OpSpec& op, const OpDef& def, const Schema& b
   const FieldUse use = def.used(op, before);
   switch (def.effect) {
     case OpEffect::kTaking:
+    case OpEffect::kKeys:
     case OpEffect::kSelection:
     case OpEffect::kBuffering:
     case OpEffect::kPacking:  // the needed steps end here
     case OpEffect::kOrder:
+    case OpEffect::kDrawing:
     case OpEffect::kRepeating: return false;
     case OpEffect::kReplay:  // the needed steps end here, or continue after it
       for (const std::string& name : use.makes) names_.erase(name);

@@ -34,9 +34,10 @@ std::shared_ptr<const Selection> select_all(const Source& source);
 /// Selects any record of a stream. A record's number is its id. The number of records is unknown;
 /// the selection has size 1, so that sizing can estimate from one sample.
 std::shared_ptr<const Selection> records_of_stream();
-/// Returns the samples of `from` that a `.take()` chooses.
-std::shared_ptr<const Selection> apply_take(const OpSpec& take, const Source* source,
-                                            std::shared_ptr<const Selection> from);
+/// Returns the samples of `from` that a step chooses by their numbers or keys, or `from` if the
+/// step is of another kind. The keys of a null source are unknown, and choose all.
+std::shared_ptr<const Selection> choose_unread(const OpSpec& step, const Source* source,
+                                               std::shared_ptr<const Selection> from);
 
 /// Returns the samples that a description selects, as far as this is known without reading rows:
 /// samples that a `.filter()` drops are still included. `source` may be null if only the size is
@@ -52,6 +53,27 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, 
 /// The same for the blocks of a packing. `chunks` is null if samples are read one by one; otherwise
 /// the blocks of one chunk stay together.
 Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Packing& packing, uint64_t seed);
+
+/// Draws of the samples of a selection.
+struct WeightedDraws {
+  int64_t count = 0;                 ///< in an epoch
+  std::vector<double> weights = {};  ///< by index in the selection; empty: all alike
+  bool once = false;                 ///< no sample comes twice in an epoch
+};
+/// The order of draws. Those of samples in chunks stay together as the rows of chunks do.
+/// InvalidArgument as for drawn_order().
+Result<Ordering> choose_drawn_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                                    uint64_t seed, const WeightedDraws& draws);
+
+/// Classes in equal shares of an epoch.
+struct BalancedDraws {
+  int64_t count = 0;              ///< in an epoch
+  std::vector<int32_t> class_of;  ///< by index in the selection; below 0: left out
+};
+/// The order of such draws. Samples that are read one by one are in balanced_order(). Those of
+/// chunks are drawn by weight, so that chunks stay together.
+Result<Ordering> choose_balanced_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                                       uint64_t seed, const BalancedDraws& draws);
 
 /// Returns the most lanes whose rows one rank reads, including lanes that it shares with a
 /// neighbour. The bound holds if the number of rows in the batches of all ranks is a multiple of

@@ -74,8 +74,10 @@ Status expect_one_data_set(const Description& description, std::string_view what
   if (is_tree(description))
     return unsupported(fmt::format("{} is not for many data sets ({}) yet; give it one of the parts", what,
                                    description.steps().front().name));
-  if (find_step(description, OpEffect::kRepeating) != nullptr)
-    return unsupported(fmt::format("{} is not for .repeat() yet; leave that step out", what));
+  for (const OpEffect effect : {OpEffect::kRepeating, OpEffect::kDrawing}) {
+    if (const OpSpec* const step = find_step(description, effect))
+      return unsupported(fmt::format("{} is not for .{}() yet; leave that step out", what, step->name));
+  }
   return {};
 }
 

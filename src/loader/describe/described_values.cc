@@ -53,6 +53,11 @@ Json text_json(const TextByField& text) {
   return std::visit([](const auto& one) { return Json(one); }, text);
 }
 
+Json weights_json(const Weights& weights) {
+  if (const auto* numbers = std::get_if<std::vector<double>>(&weights)) return Json(*numbers);
+  return text_or_none(std::get<std::string>(weights));
+}
+
 Json text_or_none(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
 Json value_json(const TableValue& value) {

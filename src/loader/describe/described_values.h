@@ -25,6 +25,8 @@ Json size_json(const ImageSize& size);
 /// Returns a single number as it is, several numbers as a list, and null for none.
 Json range_json(const std::vector<double>& range);
 Json text_json(const TextByField& text);
+/// Returns null for no weights.
+Json weights_json(const Weights& weights);
 /// Returns null for an empty text.
 Json text_or_none(std::string text);
 Json value_json(const TableValue& value);

@@ -17,6 +17,10 @@ Pipeline all_operators() {
       .buffer({.dir = "x", .on_underrun = "wait"})
       .only({{"label", {1, 2}}})
       .take(5, {.spread = true})
+      .keep_keys(0, 0.9, {.salt = "1"})
+      .keep_groups("label", 0.5, 1, {.salt = "1"})
+      .sample({.n = 9, .weights = std::vector<double>{1, 2}, .replacement = false})
+      .balance({.by = "a", .samples = 5})
       .decode_image({.field = two})
       .resize({7}, {.short_side = 9, .field = two})
       .center_crop({5, 6}, {.field = two})
@@ -76,6 +80,15 @@ TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
     std::erase(missing, step.name);
   }
   EXPECT_TRUE(missing.empty()) << missing.front();
+}
+
+TEST(CppFace, weights_are_a_field_or_numbers) {
+  const auto weights = [](const Weights& given) {
+    return images("photos").sample({.weights = given}).description().steps().back().args;
+  };
+  EXPECT_EQ(weights("w"), Json({{"weights", "w"}}));
+  EXPECT_EQ(weights(std::vector<double>{0.5, 2}), Json({{"weights", {0.5, 2.0}}}));
+  EXPECT_EQ(weights({}), Json::object());
 }
 
 TEST(CppFace, tar_shards_are_described_as_json_has_them) {

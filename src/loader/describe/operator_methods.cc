@@ -6,6 +6,11 @@
 
 namespace forebay {
 
+Pipeline Pipeline::balance(BalanceOptions options) const {
+  return with_step(*this, "balance", {{"by", unless_default(options.by, "label")},
+                                      {"samples", optional_json(options.samples)}});
+}
+
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
   return with_step(*this, "batch", {{"n", n},
                                     {"last", options.last},
@@ -18,6 +23,19 @@ Pipeline Pipeline::cache(CacheStepOptions options) const {
                                     {"dir", text_or_none(options.dir)},
                                     {"peers", options.peers},
                                     {"compression", text_or_none(options.compression)}});
+}
+
+Pipeline Pipeline::keep_groups(std::string_view by, double begin, double end, KeepGroupsOptions options) const {
+  return with_step(*this, "keep_groups", {{"by", std::string(by)},
+                                          {"begin", begin},
+                                          {"end", end},
+                                          {"salt", unless_default(options.salt, "")}});
+}
+
+Pipeline Pipeline::keep_keys(double begin, double end, KeepKeysOptions options) const {
+  return with_step(*this, "keep_keys", {{"begin", begin},
+                                        {"end", end},
+                                        {"salt", unless_default(options.salt, "")}});
 }
 
 Pipeline Pipeline::only(std::map<std::string, std::vector<int64_t>> values) const {
@@ -36,6 +54,12 @@ Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
 
 Pipeline Pipeline::repeat(double n) const {
   return with_step(*this, "repeat", {{"n", n}});
+}
+
+Pipeline Pipeline::sample(SampleOptions options) const {
+  return with_step(*this, "sample", {{"n", optional_json(options.n)},
+                                     {"weights", weights_json(options.weights)},
+                                     {"replacement", unless_default(options.replacement, true)}});
 }
 
 Pipeline Pipeline::select(Fields fields) const {

@@ -64,6 +64,10 @@ std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source)
           mixes
               ? "take from the parts: mix({\"a\": a.take(n), …}); samples= gives the length of an epoch, with weights="
               : "take from the parts: concat(a.take(n), …)");
+    case OpEffect::kDrawing:
+      return Advice("how often a sample comes is decided in its part",
+                    mixes ? "put it into the parts; weights= and samples= of the mix decide between them"
+                          : "put it into the parts");
     case OpEffect::kPacking:
       return Advice("packing the samples of several parts is not there yet", "load each part by itself to pack it");
     case OpEffect::kReplay:

@@ -21,6 +21,11 @@ std::optional<Advice> stream_advice(const OpSpec& step) {
   switch (def->effect) {
     case OpEffect::kTaking:
       return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");
+    case OpEffect::kKeys:
+      return Advice("a stream's samples have no keys by which to split them", "split them where the stream is written");
+    case OpEffect::kDrawing:
+      return Advice("a stream's samples come once, in their order",
+                    "leave it out; .rehearse() draws old samples again");
     case OpEffect::kRepeating:
       return Advice("a stream has no end after which to begin again",
                     "leave it out; epochs= and steps_per_epoch= end a run");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
@@ -15,6 +17,7 @@
 #include "loader/run/epoch_by_epoch.h"
 #include "loader/run/loader_stats.h"
 #include "loader/run/sample_labels.h"
+#include "loader/samples/drawn_samples.h"
 #include "loader/samples/epoch_plan.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/catalog.h"
@@ -73,6 +76,10 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
   if (run->data_.branches.size() > 1 && peers_requested(options.job.peers))
     return unsupported("peers= is not for many data sets as one yet: leave it out, and each rank caches for itself");
+  const OpSpec* const draws = find_step(input.description(), OpEffect::kDrawing);
+  if (draws != nullptr && peers_requested(options.job.peers))
+    return unsupported(
+        fmt::format("peers= is not for .{}() yet: leave it out, and each rank caches for itself", draws->name));
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
@@ -132,6 +139,7 @@ Status DataSetRun::choose(RunSetup& setup) {
     FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
     input.selection = branch.chosen.selection;
     FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+    FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
     input.packing = branch.chosen.packing;
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));

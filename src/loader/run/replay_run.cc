@@ -119,7 +119,9 @@ Status ReplayRun::open_steps(RunSetup& setup) {
                                             0, /*beside=*/results_->most_bytes()});
   SampleLabels labels;
   if (!read_field_.empty()) {
-    FOREBAY_ASSIGN(classes_, read_classes(setup.branches.front(), read_field_, input_.sizes, setup.callbacks));
+    // Errors of damaged samples are reported when these are due.
+    const PassCallbacks quiet{setup.callbacks.on_runner, [](const RowError&) { return Status(); }};
+    FOREBAY_ASSIGN(classes_, read_classes(setup.branches.front(), /*end=*/1, read_field_, input_.sizes, quiet));
     setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
     labels = SampleLabels::of_classes(classes_);
   } else {

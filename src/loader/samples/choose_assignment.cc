@@ -76,7 +76,8 @@ Result<Assignment> choose_assignment(const Description& description, const DataP
   if (data.branches.size() == 1 && (!repeats || first.lanes == 1)) {
     Ordering ordering = first;
     // Nothing is known of the owner of a sample that comes several times.
-    const AssignmentRequest asked = repeats ? AssignmentRequest{.shard_by = ShardBy::kCount} : request;
+    const bool owned = !repeats && first.order->permutes();
+    const AssignmentRequest asked = owned ? request : AssignmentRequest{.shard_by = ShardBy::kCount};
     FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule, asked, &ordering));
     return Assignment{ordering.assignment, ordering.assignment_name, ordering.lanes};
   }

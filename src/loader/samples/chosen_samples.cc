@@ -15,20 +15,19 @@ namespace forebay {
 Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
                                      const PassCallbacks& callbacks) {
   const Description& description = *whole.description;
-  ChosenSamples chosen{select_all(*whole.source), nullptr, ""};
+  ChosenSamples chosen{.selection = select_all(*whole.source)};
   Hasher hasher;
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_effect(step, OpEffect::kTaking))
-      chosen.selection = apply_take(step, whole.source.get(), chosen.selection);
+    chosen.selection = choose_unread(step, whole.source.get(), chosen.selection);
     if (!catalog().has_effect(step, OpEffect::kSelection)) continue;
     // Without open_cache, since the results of this pass are not cached.
     CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
     if (whole.branch) input.branch = CompileInput::BranchName{whole.branch->name, whole.branch->numbers};
     FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, callbacks));
     const Hash128 version = kept->version();
-    // The version leaves out takes: they follow from the description and the size of the data set,
-    // which a state has anyway.
+    // The version leaves out choices without a pass: they follow from the description and the
+    // version of the data set, which a state has anyway.
     hasher.update_value(version.high);
     hasher.update_value(version.low);
     chosen.selection = kept;

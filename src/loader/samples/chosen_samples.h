@@ -8,23 +8,33 @@
 
 namespace forebay {
 
+/// Draws of an epoch, where not each sample comes once: it makes their order.
+class Drawing {
+ public:
+  virtual ~Drawing() = default;
+  virtual Result<Ordering> order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
+                                 uint64_t seed) const = 0;
+};
+
 /// The selected samples of a data set, and the items that its batches consist of.
 struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
-  std::shared_ptr<const Packing> packing;  ///< its blocks are the items; null: the samples are
-  std::string version;                     ///< identifies choices that depend on data that was read
+  std::shared_ptr<const Packing> packing = nullptr;  ///< its blocks are the items; null: the samples are
+  std::shared_ptr<const Drawing> drawing = nullptr;  ///< null: each item comes once in a pass
+  std::string version = {};                          ///< identifies choices that depend on data that was read
 
   int64_t size() const { return packing ? packing->size() : selection->size(); }
   /// Id of an item in batches: the id of a sample, or the number of a block.
   int64_t id_at(int64_t index) const { return packing ? index : selection->id_at(index); }
   /// Order of the items; see choose_order().
   Result<Ordering> order(const OpSpec* shuffle, const ChunkSource* chunks, uint64_t seed) const {
+    if (drawing) return drawing->order(shuffle, chunks, *selection, seed);
     return packing ? choose_order(shuffle, chunks, *packing, seed) : choose_order(shuffle, chunks, *selection, seed);
   }
 };
 
-/// Applies every `.take()` and `.filter()` of a description. Each filter takes a pass over all
-/// samples that earlier steps selected.
+/// Applies every `.take()`, `.keep_keys()` and `.filter()` of a description. Each filter takes a
+/// pass over all samples that earlier steps selected.
 Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
                                      const PassCallbacks& callbacks);
 

@@ -136,7 +136,8 @@ void align_fields(std::vector<BranchData>& branches) {
 
 int64_t DataPlan::last_epoch() const {
   constexpr int64_t kBound = int64_t{1} << 62;
-  const bool counts_over_epochs = branches.size() > 1 || size() != plan->order(0).size();
+  const Order& first = plan->order(0);
+  const bool counts_over_epochs = branches.size() > 1 || size() != first.size() || !first.permutes();
   return counts_over_epochs ? std::min(kMaxEpoch, kBound / std::max<int64_t>(size(), 1) - 1) : kMaxEpoch;
 }
 

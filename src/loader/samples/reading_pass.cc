@@ -7,6 +7,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
+#include "ops/image/cast_elements.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
@@ -99,22 +100,74 @@ Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const S
   return lengths;
 }
 
-Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
-                                                          const SizingInput& sizes, const PassCallbacks& callbacks) {
-  OpSpec alone;
-  alone.name = "select";
-  alone.args["fields"] = std::vector<std::string>{field};
-  const Description description = Description(input.description->steps().front()).append(std::move(alone));
-  const CompileInput pass{.description = &description,
-                          .end = description.steps().size(),
-                          .source = input.source,
-                          .selection = input.selection,
-                          .seed = input.seed};
+namespace {
+
+// The input of a pass over one field, as it is after the first steps of a description.
+class FieldPass {
+ public:
+  FieldPass(const CompileInput& whole, size_t end, const std::string& field) {
+    const std::vector<OpSpec>& steps = whole.description->steps();
+    std::vector<OpSpec> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(end));
+    OpSpec alone;
+    alone.name = "select";
+    alone.args["fields"] = std::vector<std::string>{field};
+    first.push_back(std::move(alone));
+    description_ = Description::of(std::move(first));
+    input_ = {.description = &description_,
+              .end = end + 1,
+              .source = whole.source,
+              .selection = whole.selection,
+              .seed = whole.seed};
+    if (!whole.branch) return;
+    // The added step has the number of the last one before it: its own is never asked for.
+    numbers_.assign(whole.branch->numbers.begin(), whole.branch->numbers.begin() + static_cast<std::ptrdiff_t>(end));
+    numbers_.push_back(numbers_.back());
+    input_.branch = CompileInput::BranchName{whole.branch->name, numbers_};
+  }
+  FieldPass(const FieldPass&) = delete;
+  FieldPass& operator=(const FieldPass&) = delete;
+
+  const CompileInput& input() const { return input_; }
+
+ private:
+  Description description_;
+  std::vector<size_t> numbers_;
+  CompileInput input_;
+};
+
+Status add_numbers(const Batch& batch, std::vector<double>& numbers) {
+  const BatchField& field = batch.fields.front();
+  const bool is_number = field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 1;
+  if (!is_number)
+    return invalid_argument(fmt::format("the field '{}' is not one number", field.name)).with_sample(batch.ids.front());
+  Tensor converted = Tensor::allocate(DType::kFloat64, field.values.shape);
+  cast_elements(field.values.dtype, field.values.buffer.data(), DType::kFloat64, converted.buffer.data(), batch.size(),
+                Rounding::kTowardZero);
+  for (int64_t row = 0; row < batch.size(); ++row)
+    numbers[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = converted.data<double>()[row];
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, size_t end,
+                                                          const std::string& field, const SizingInput& sizes,
+                                                          const PassCallbacks& callbacks) {
+  const FieldPass pass(input, end, field);
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
-  const PassCallbacks quiet{callbacks.on_runner, [](const RowError&) { return Status(); }};
-  FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(pass.input(), sizes, {}, callbacks, [&](const Batch& batch) { return classes->add(batch); }));
   classes->finish();
   return std::shared_ptr<const SampleClasses>(classes);
+}
+
+Result<std::vector<double>> read_numbers(const CompileInput& input, size_t end, const std::string& field,
+                                         const SizingInput& sizes, const PassCallbacks& callbacks) {
+  const FieldPass pass(input, end, field);
+  std::vector<double> numbers(static_cast<size_t>(input.selection->size()));
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(pass.input(), sizes, {}, callbacks, [&](const Batch& batch) { return add_numbers(batch, numbers); }));
+  return numbers;
 }
 
 }  // namespace forebay

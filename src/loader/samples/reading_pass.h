@@ -34,9 +34,15 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassCallbacks& callbacks);
 
-/// Reads the class of each sample from a field of the source, in a pass that reads only that field.
-/// Damaged samples get a class of their own; their errors are reported when the samples are due.
-Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
-                                                          const SizingInput& sizes, const PassCallbacks& callbacks);
+/// Reads the class of each sample from a field as it is after the first `end` steps, in a pass that
+/// reads only that field. Bad samples get a class of their own.
+Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, size_t end,
+                                                          const std::string& field, const SizingInput& sizes,
+                                                          const PassCallbacks& callbacks);
+
+/// Reads one number of each sample in the same way. It is 0 for bad samples. InvalidArgument if the
+/// field is not one number.
+Result<std::vector<double>> read_numbers(const CompileInput& input, size_t end, const std::string& field,
+                                         const SizingInput& sizes, const PassCallbacks& callbacks);
 
 }  // namespace forebay

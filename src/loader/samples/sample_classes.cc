@@ -18,7 +18,7 @@ bool SampleClasses::can_be_of(const Field& field) {
 }
 
 void SampleClasses::set(int64_t index, int64_t label) {
-  const auto [at, is_new] = number_of_.try_emplace(label, static_cast<uint32_t>(classes_.size()));
+  const auto [at, is_new] = known_.try_emplace(label, static_cast<uint32_t>(classes_.size()));
   if (is_new) classes_.push_back(label);
   numbers_[static_cast<size_t>(index)] = at->second;
 }
@@ -36,7 +36,10 @@ Status SampleClasses::add(const Batch& batch) {
     }
     const std::optional<int64_t> number = whole_number(Value::of(
         Tensor{field.values.dtype, Shape{}, field.values.buffer.slice(static_cast<size_t>(row) * bytes, bytes)}));
-    if (!number) return internal_error(fmt::format("the field '{}' tells no classes", field.name));
+    if (!number)
+      return invalid_argument(
+                 fmt::format("the field '{}' is neither a whole number nor a text, which tell classes", field.name))
+          .with_sample(batch.ids[static_cast<size_t>(row)]);
     set(index, *number);
   }
   return {};

@@ -30,19 +30,21 @@ class SampleClasses {
   Status add(const Batch& batch);
   /// Call it after the last batch.
   void finish() {
-    number_of_ = {};
+    known_ = {};
     classes_.shrink_to_fit();
   }
   /// Bytes in memory, after finish().
   uint64_t bytes() const { return numbers_.capacity() * sizeof(uint32_t) + classes_.capacity() * sizeof(int64_t); }
   int64_t of(int64_t index) const { return classes_[numbers_[static_cast<size_t>(index)]]; }
+  /// Number of the sample's class, from 1 on, in the order in which classes first come. 0: damaged.
+  uint32_t number_of(int64_t index) const { return numbers_[static_cast<size_t>(index)]; }
 
  private:
   void set(int64_t index, int64_t label);
 
   std::vector<int64_t> classes_ = {kClassOfDamaged};
-  std::unordered_map<int64_t, uint32_t> number_of_;  // index in `classes_`; empty after finish()
-  std::vector<uint32_t> numbers_;                    // of each sample; 0 if no batch had it
+  std::unordered_map<int64_t, uint32_t> known_;  // index in `classes_`; empty after finish()
+  std::vector<uint32_t> numbers_;                // of each sample; 0 if no batch had it
 };
 
 }  // namespace forebay

@@ -55,6 +55,8 @@ bool has_type(const Json& value, ArgType type) {
     case ArgType::kFields: return is_one_or_list(value, is_text);
     case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
     case ArgType::kBytes: return bytes_of(value).has_value();
+    case ArgType::kWeights:
+      return value.is_string() || (value.is_array() && std::all_of(value.begin(), value.end(), is_number));
     case ArgType::kNumberOrWord:  // the operator checks these
     case ArgType::kTextByField:
     case ArgType::kPairs:
@@ -83,6 +85,7 @@ std::string_view type_words(ArgType type) {
     case ArgType::kDType:
       return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, bfloat16, float32 or float64";
     case ArgType::kBytes: return "bytes as a number or as a text such as \"2GiB\"";
+    case ArgType::kWeights: return "a field's name or a list of numbers";
     case ArgType::kNumberOrWord: return "a number, \"nan\", \"inf\" or \"-inf\"";
     case ArgType::kTextByField: return "a text, or one for each field";
     case ArgType::kPairs: return "a text for each name";

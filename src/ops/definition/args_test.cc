@@ -40,6 +40,7 @@ Json of_type(ArgType type) {
     case ArgType::kFields: return Json::array({"x", "y"});
     case ArgType::kDType: return "float64";
     case ArgType::kBytes: return "2GiB";
+    case ArgType::kWeights: return Json::array({0.5, 2});
     default: return nullptr;
   }
 }

@@ -9,6 +9,7 @@ struct OpDef;
 /// One function per operator; its file has the operator's name.
 OpDef add_noise_op();
 OpDef aggregate_op();
+OpDef balance_op();
 OpDef batch_op();
 OpDef buffer_op();
 OpDef only_op();
@@ -24,6 +25,8 @@ OpDef embed_op();
 OpDef extract_text_op();
 OpDef fill_null_op();
 OpDef hash_bucket_op();
+OpDef keep_groups_op();
+OpDef keep_keys_op();
 OpDef layout_op();
 OpDef log1p_op();
 OpDef mel_spectrogram_op();
@@ -40,6 +43,7 @@ OpDef random_resized_crop_op();
 OpDef rename_op();
 OpDef repeat_op();
 OpDef resize_op();
+OpDef sample_op();
 OpDef select_op();
 OpDef shuffle_op();
 OpDef spec_augment_op();
@@ -48,8 +52,8 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All operators, sorted by name. The loader carries out `batch`, `cache`, `repeat`, `shuffle` and
-/// `take`; here they only check their arguments.
+/// All operators, sorted by name. The loader carries out `balance`, `batch`, `cache`, `keep_keys`,
+/// `repeat`, `sample`, `shuffle` and `take`; here they only check their arguments.
 std::vector<OpDef> all_ops();
 
 }  // namespace forebay
