@@ -279,6 +279,19 @@ def test_what_has_no_weights_says_so():
         loader.set_weights({"a": 1, "none": 1})
 
 
+def test_a_checkpoint_of_torch_keeps_the_weights(tmp_path):
+    dcp = pytest.importorskip("torch.distributed.checkpoint")
+    loader, _ = advance(mixed(EVEN), 640)
+    loader.set_weights(TWO)
+    xs(loader, 1280)
+    dcp.save({"loader": loader}, checkpoint_id=str(tmp_path))
+    with fb.Loader(mixed(EVEN), epochs=1) as fresh:
+        dcp.load({"loader": fresh}, checkpoint_id=str(tmp_path))
+        assert fresh.state_dict() == loader.state_dict()
+        assert values(xs(fresh)) == values(xs(loader))
+    loader.close()
+
+
 # Other parts
 
 GO_ON = {"load": {"parts": "changed"}}
