@@ -16,8 +16,8 @@
 #include "loader/peers/open_job.h"
 #include "loader/peers/open_peers.h"
 #include "loader/run/epoch_by_epoch.h"
+#include "loader/run/indexed_samples.h"
 #include "loader/run/loader_stats.h"
-#include "loader/run/sample_labels.h"
 #include "loader/run/saved_changes.h"
 #include "loader/samples/changed_parts.h"
 #include "loader/samples/changed_weights.h"
@@ -31,37 +31,6 @@
 namespace forebay {
 
 namespace {
-
-/// The samples of a data set's steps. Their ids are enough to find them again.
-class IndexedSamples final : public RunSamples {
- public:
-  IndexedSamples(const SampleLabels& labels, std::shared_ptr<const Source> source,
-                 std::shared_ptr<const Selection> selection, std::shared_ptr<const IndexedItinerary> steps)
-      : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
-
-  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
-    const int64_t behind = steps_->schedule().next_position(step.at.position);
-    std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
-    steps_->order(0)->ids_at(step.at.epoch, step.at.position, ids);
-    const std::vector<int64_t> indices = ids;
-    selection_->ids_at(ids);
-    FOREBAY_ASSIGN(const std::vector<int64_t> labels, labels_.of(*source_, indices, ids));
-    std::vector<Rehearsal::Sample> samples;
-    for (size_t i = 0; i < ids.size(); ++i) samples.push_back({ids[i], labels[i]});
-    return samples;
-  }
-
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord>) override {
-    if (std::ranges::all_of(ids, [&](int64_t id) { return id < source_->size(); })) return {};
-    return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
-  }
-
- private:
-  const SampleLabels labels_;
-  const std::shared_ptr<const Source> source_;
-  const std::shared_ptr<const Selection> selection_;
-  const std::shared_ptr<const IndexedItinerary> steps_;
-};
 
 std::vector<std::shared_ptr<TieredCache>> without_places(
     const std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>>& caches) {
