@@ -23,7 +23,7 @@ Result<int64_t> draws_of(int64_t passes, int64_t size) {
   return draws;
 }
 
-// Whether the source is a mix with weights. Otherwise each of its draws comes once an epoch.
+// True for a mix with weights. Each draw of other sources comes once an epoch.
 bool has_shares(const OpSpec& source, const std::string& path, const DataPlan& data) {
   std::vector<int64_t> sizes;
   for (const PipelinePart& part : source.parts) sizes.push_back(data.sizes.at(path_of_part(path, part.name)).whole);

@@ -43,7 +43,7 @@ struct PlanChanges {
   friend bool operator==(const PlanChanges&, const PlanChanges&) = default;
 };
 
-/// Whether `a` comes before `b` in a run.
+/// Returns whether `a` comes before `b` in a run.
 inline bool is_before(const Cursor& a, const Cursor& b) {
   return a.epoch != b.epoch ? a.epoch < b.epoch : a.position < b.position;
 }
