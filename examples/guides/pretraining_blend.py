@@ -1,4 +1,4 @@
-"""A blend of three kinds of text whose shares change during training; it is stopped, and goes on with two ranks and a changed schedule.
+"""A blend of three kinds of text whose shares change during training; it is stopped, and goes on with two ranks, other weights and another pipeline.
 
 python pretraining_blend.py [FOLDER TOKENIZER_JSON]
 """
@@ -75,14 +75,21 @@ print("the same rows:", sorted(resumed) == sorted(uninterrupted))
 # --8<-- [end:load]
 
 # --8<-- [start:change]
-longer = [*schedule, (3072, {"web": 0, "code": 1, "math": 1})]       # decided after the run began
-with fb.Loader(pipeline(64, longer), seed=7, epochs=1) as loader:
+with fb.Loader(pipeline(64), seed=7, epochs=1) as loader:
+    loader.load_state_dict(state)
+    loader.set_weights({"web": 1, "code": 1, "math": 2})  # from the next batch on; loader.state_dict() has them from here on
+    changed = [row for batch in loader for row in rows(batch)]
+counts = np.bincount([part for _, part, _, _ in changed]).tolist()
+print(len(changed), "rows with other weights:", dict(zip(("web", "code", "math"), counts, strict=True)))
+# --8<-- [end:change]
+
+# --8<-- [start:parts]
+other = pipeline(64, [(0, {"web": 1, "code": 1, "math": 2})])    # other weights; parts may come, go and grow, too
+with fb.Loader(other, seed=7, epochs=1) as loader:
     try:
         loader.load_state_dict(state)
     except fb.StateMismatch as error:
         print("refused:", error)
-    loader.load_state_dict(state, strict=False)           # the position only: nothing before 3072 changes
-    changed = [row for batch in loader for row in rows(batch)]
-until = 3072 - state["position"]
-print(until, "rows until the new stage; the same:", changed[:until] == uninterrupted[:until], "and after it:", changed[until:] == uninterrupted[until:])
-# --8<-- [end:change]
+    loader.load_state_dict(state, parts="changed")
+    print("the same as with set_weights:", [row for batch in loader for row in rows(batch)] == changed)
+# --8<-- [end:parts]

@@ -175,6 +175,12 @@ FB_API fb_code fb_state(fb_loader* loader, char** json);
 /* Goes to a position that fb_state() returned. Ranks, threads and batch size may differ. If
  * `strict` is 0, the state may come from another pipeline that has as many samples. */
 FB_API fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict);
+/* Goes on from a state of a pipeline with other parts, weights or sizes of parts: parts of the same
+ * names go on where they were. If `strict` is 0, the seed may differ, too. */
+FB_API fb_code fb_load_state_of_changed_parts(fb_loader* loader, const char* json, int32_t strict);
+/* Gives the parts of a mix other weights from the next batch on. `weights` is a JSON object with a
+ * number for each part; names of parts within parts are joined by "/". fb_state() has them. */
+FB_API fb_code fb_set_weights(fb_loader* loader, const char* weights);
 /* Returns all counters of the loader (docs/reference/stats.md) as JSON. The caller frees the text
  * with fb_string_free. */
 FB_API fb_code fb_stats(fb_loader* loader, char** json);

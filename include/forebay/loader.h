@@ -217,7 +217,8 @@ class BatchLoader {
   virtual Pipeline opened() const = 0;
   /// Fields of the data set, before any step of the pipeline.
   virtual std::vector<FieldDescription> source_fields() const = 0;
-  /// The class names of `images` in the order of their labels. Empty for other sources.
+  /// The class names of `images` in the order of their labels, also of parts that have the same.
+  /// Empty for other sources.
   virtual std::vector<std::string> classes() const = 0;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other
   /// sources.
@@ -237,6 +238,18 @@ class BatchLoader {
   /// and 8 to 40 bytes for each sample of a replay buffer.
   virtual std::string state() const = 0;
   virtual Status load_state(const std::string& json, bool strict = true) = 0;
+  /// Goes on from a state of a pipeline with other parts, weights or sizes of parts. The parts of
+  /// the same names go on where they were, new ones begin, and the weights of this loader's pipeline
+  /// hold. StateMismatch if the seed differs and `strict` is set, InvalidArgument if either pipeline
+  /// has no parts, Unsupported in the middle of an epoch of a source without weights that changed.
+  virtual Status load_state_of_changed_parts(const std::string& json, bool strict = true) = 0;
+  /// Gives the parts of a mix other weights from the next batch on. Names of parts within parts are
+  /// joined by "/"; every mix that is named gets a weight for each of its parts. The epoch keeps its
+  /// length, and a schedule of the mix is over. state() has the weights, so that load_state() goes on
+  /// with them. All ranks must make the same call at the same position. InvalidArgument for weights
+  /// that the parts cannot have, for a mix without weights, and in the middle of an epoch with
+  /// LoaderOptions::restart.
+  virtual Status set_weights(const std::map<std::string, double>& weights) = 0;
 
   virtual Ledger stats() const = 0;
   /// Begins to write a trace for ui.perfetto.dev to `path`, of at most `most_bytes`. Errors:
@@ -301,6 +314,8 @@ class Loader final : public BatchLoader {
   std::string shard_assignment() const;
   std::string state() const override;
   Status load_state(const std::string& json, bool strict = true) override;
+  Status load_state_of_changed_parts(const std::string& json, bool strict = true) override;
+  Status set_weights(const std::map<std::string, double>& weights) override;
 
   /// For a stream: begins to record the order of its records, in tens of bytes a step, so that
   /// StreamRunOptions::journal can repeat the run. Rank 0 writes the journal. An existing journal

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 
 from . import _core
+from ._numpy import np
 from ._typing import Any
 from ._user_exceptions import encodable
 from .errors import Error, InvalidArgument
@@ -171,6 +172,29 @@ def _json(state: Mapping[str, Any]) -> str:
     if not isinstance(state, Mapping):
         raise TypeError(f"a state is the dict that state_dict() gives, not {type(state).__name__}; of a file: json.load(file)")
     return json.dumps(dict(state))
+
+
+def _parts_changed(parts: str | None) -> bool:
+    if parts not in (None, "changed"):
+        raise InvalidArgument(f"parts={parts!r}: give 'changed', to go on with other parts or weights, or leave it out")
+    return parts is not None
+
+
+def _weights_by_path(weights: Mapping[str, Any], path: str = "") -> dict[str, float]:
+    """{"web": {"en": 3}, "code": 1} as {"web/en": 3.0, "code": 1.0}."""
+    if not isinstance(weights, Mapping):
+        raise TypeError(f"set_weights(): weights are a dict from names of parts to numbers, not {type(weights).__name__}")
+    plain: dict[str, float] = {}
+    for name, weight in weights.items():
+        if not isinstance(name, str):
+            raise TypeError(f"set_weights(): names of parts are text; got {name!r} of type {type(name).__name__}")
+        if isinstance(weight, Mapping):
+            plain.update(_weights_by_path(weight, f"{path}{name}/"))
+        elif isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool):
+            plain[path + name] = float(weight)
+        else:
+            raise TypeError(f"set_weights(): that of '{path}{name}' is {weight!r}; give a number from 0 on")
+    return plain
 
 
 def _converter(output: str) -> Any:

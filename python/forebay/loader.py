@@ -14,7 +14,22 @@ from . import _core, _mesh, _process_group, _ray_train
 from ._concurrent import Numbers, WeakRegistry
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
-from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
+from ._options import (
+    _bytes,
+    _converter,
+    _count,
+    _count_or_auto,
+    _json,
+    _max_errors,
+    _on_error,
+    _parts_changed,
+    _peers,
+    _seed,
+    _shard_by,
+    _share,
+    _weights_by_path,
+    plain_options,
+)
 from ._parts import own
 from ._typing import TYPE_CHECKING, Any, Array, Generic, NoReturn, overload
 from ._workers import STUCK_AFTER_S, Workers, default_workers
@@ -340,16 +355,58 @@ class Loader(LoaderReports, Generic[Array]):
         self._prepare()
         return json.loads(self._core.state())
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True, parts: str | None = None) -> None:
         """Moves to the position of a `state_dict()`. The number of ranks and threads and the batch
         size may differ.
 
-        Raises StateMismatch, which names the differences, if the state belongs to another data set,
-        pipeline or seed. `strict=False` takes the position anyway, provided that the data set has
-        the same number of samples.
+        Args:
+            state: the dict that `state_dict()` returned.
+            strict: False takes the position of a state of another data set, pipeline or seed, too,
+                provided that the data set has the same number of samples.
+            parts: "changed" goes on from a state of a pipeline with other parts, weights or sizes of
+                parts: each part goes on where the part of the same name was, a new one begins, and
+                the weights of this loader's pipeline hold from there on. A part that has more
+                samples ends its pass with those that it had, and all come from the next pass on; the
+                new ones must be the last in the order of the part's ids (files whose names sort
+                behind the others). A part that has fewer begins its next pass. If the epoch is
+                shorter than the position now, the next epoch begins. None: the pipeline must be the
+                same.
+
+        Errors: StateMismatch, which names the differences, for a state of another data set, pipeline
+        or seed; InvalidArgument for what is no state, and if parts="changed" is given and the
+        pipeline or that of the state has no parts; Unsupported for parts="changed" in the middle of
+        an epoch of an `fb.concat`, or an `fb.mix` without weights, whose own parts differ.
         """
         self._prepare()
-        self._core.load_state(_json(state), bool(strict))
+        load = self._core.load_state if not _parts_changed(parts) else self._core.load_state_of_changed_parts
+        load(_json(state), bool(strict))
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Gives the parts of a mix other weights, from the next batch on.
+
+            loader.set_weights({"web": 1, "code": 1})
+            loader.set_weights({"web": {"en": 3, "de": 1}})  # those of the mix that is the part `web`
+
+        What was delivered stays as it was, and no sample is skipped or repeated: each part goes on
+        where it is. Batches that were prepared ahead are dropped. Shares are exact from the change
+        on, as those of a new stage of a schedule; a schedule of that mix is over. An epoch keeps its
+        length. The weights are kept in `state_dict()`, and hold until the next call. A call with the
+        weights that hold already changes nothing.
+
+        All ranks must make the call at the same position; `loader.fingerprint` tells whether they
+        did. Earlier positions are not known any more, so `set_epoch` does not go back before the
+        change.
+
+        Args:
+            weights: a number of 0 or more for each part of the mix. The names of parts within parts
+                are joined by "/", or in dicts of dicts. A mix that is not named keeps its weights.
+
+        Errors: InvalidArgument for unknown parts, for a mix one of whose parts gets no weight, for
+        weights that are not possible, for a mix without weights or a pipeline without a mix, and in
+        the middle of an epoch with `restart=True`.
+        """
+        self._prepare()
+        self._core.set_weights(_weights_by_path(weights))
 
     def journal(self, path: str | os.PathLike[str]) -> None:
         """For streams: writes to `path`, from now on, which records are delivered.
@@ -374,7 +431,8 @@ class Loader(LoaderReports, Generic[Array]):
 
     @property
     def classes(self) -> list[str]:
-        """For `fb.images`: names of the classes in the order of their labels.
+        """For `fb.images`, and parts that have the same classes: their names in the order of their
+        labels.
 
         Save them with the model, and pass them to `fb.images(root, classes=…)` for evaluation.
         InvalidArgument for other sources.

@@ -1,14 +1,17 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/mutex.h"
 #include "base/timed_mutex.h"
 #include "capi/batch.h"
@@ -65,6 +68,20 @@ Status with_prepared_loader(const fb_loader* handle, Work&& work) {
   FOREBAY_RETURN_IF_ERROR(check_open(*open->loader));
   FOREBAY_RETURN_IF_ERROR(open->loader->prepare());
   return work(*open->loader);
+}
+
+// The JSON object of numbers as a map. The text is not trusted.
+Result<std::map<std::string, double>> weights_of(const char* text) {
+  const auto json = nests_too_deep(text) ? nlohmann::json() : nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return invalid_argument("fb_set_weights: the weights are no JSON object, such as {\"web\": 2, \"code\": 1}");
+  std::map<std::string, double> weights;
+  for (const auto& [path, weight] : json.items()) {
+    if (!weight.is_number())
+      return invalid_argument(fmt::format("fb_set_weights: the weight of '{}' is no number", path));
+    weights[path] = weight.get<double>();
+  }
+  return weights;
 }
 
 Status null_pointer(const char* what) { return invalid_argument(fmt::format("{} is a null pointer", what)); }
@@ -269,6 +286,22 @@ fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
   return capi::guarded([&]() -> Status {
     if (json == nullptr) return capi::null_pointer("fb_load_state: the state");
     return capi::with_prepared_loader(loader, [&](Loader& open) { return open.load_state(json, strict != 0); });
+  });
+}
+
+fb_code fb_load_state_of_changed_parts(fb_loader* loader, const char* json, int32_t strict) {
+  return capi::guarded([&]() -> Status {
+    if (json == nullptr) return capi::null_pointer("fb_load_state_of_changed_parts: the state");
+    return capi::with_prepared_loader(
+        loader, [&](Loader& open) { return open.load_state_of_changed_parts(json, strict != 0); });
+  });
+}
+
+fb_code fb_set_weights(fb_loader* loader, const char* weights) {
+  return capi::guarded([&]() -> Status {
+    if (weights == nullptr) return capi::null_pointer("fb_set_weights: the weights");
+    FOREBAY_ASSIGN(const auto by_part, capi::weights_of(weights));
+    return capi::with_prepared_loader(loader, [&](Loader& open) { return open.set_weights(by_part); });
   });
 }
 

@@ -191,6 +191,11 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->run->is_endless())
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
+  if (const Cursor first = impl_->run->earliest(); is_before({epoch, 0, 0}, first))
+    return invalid_argument(fmt::format(
+        "set_epoch({}): parts or their weights changed in epoch {}, at position {}, and what came before is not known "
+        "any more; load a state from before the change",
+        epoch, first.epoch, first.position));
   impl_->seek_to_epoch(epoch);
   impl_->epoch_over = false;
   return {};
@@ -203,7 +208,7 @@ const Pipeline& Loader::pipeline() const { return impl_->input.pipeline; }
 std::string Loader::fingerprint() const {
   if (!impl_->prepared || impl_->in_child()) return "";
   const Checkpoint state = impl_->identity();
-  return hash128(state.dataset + state.pipeline + state.seed).to_string();
+  return hash128(state.dataset + state.pipeline + state.seed + impl_->run->changes_version()).to_string();
 }
 
 std::string Loader::shard_assignment() const { return impl_->prepared ? impl_->run->shard_assignment() : ""; }
@@ -220,13 +225,31 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
-  FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->identity(), impl_->run->is_endless(), strict));
-  if (saved.cursor.epoch > impl_->run->last_epoch())
-    return invalid_argument(fmt::format("the state is of epoch {}, and the last epoch is {}", saved.cursor.epoch,
-                                        impl_->run->last_epoch()));
-  FOREBAY_RETURN_IF_ERROR(impl_->restore(saved));
-  impl_->epoch_over = false;
-  impl_->at_loaded_state = true;
+  return impl_->load(saved, strict);
+}
+
+Status Loader::load_state_of_changed_parts(const std::string& json, bool strict) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  FOREBAY_ASSIGN(Checkpoint saved, Checkpoint::from_json(json));
+  const Checkpoint running = impl_->identity();
+  if (saved.pipeline != running.pipeline || saved.dataset != running.dataset) {
+    FOREBAY_ASSIGN(saved, impl_->run->with_changed_parts(saved));
+    saved.pipeline = running.pipeline;
+    saved.dataset = running.dataset;
+  }
+  return impl_->load(saved, strict);
+}
+
+Status Loader::set_weights(const std::map<std::string, double>& weights) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  const std::shared_ptr<Runner> runner = impl_->current();
+  const Cursor at = runner->cursor();
+  if (impl_->input.options.restart && at.position > 0)
+    return invalid_argument("set_weights(): with restart=True epochs begin anew, so weights change between them only");
+  FOREBAY_ASSIGN(const bool changed, impl_->run->set_weights(weights, at));
+  if (changed) runner->seek(at);
   return {};
 }
 

@@ -83,6 +83,8 @@ struct Loader::Impl {
   Status prepare();
   /// Fingerprints that distinguish this loader's states from those of other loaders.
   Checkpoint identity() const;
+  /// Checks a state, and moves to it.
+  Status load(const Checkpoint& saved, bool strict);
   /// Moves to a state. The caller has checked that it has the same data set, pipeline and seed.
   Status restore(const Checkpoint& saved);
   /// Not for an endless run.

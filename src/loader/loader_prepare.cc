@@ -69,7 +69,22 @@ Checkpoint Loader::Impl::identity() const {
   state.dataset = hash128(source.version().to_string() + run->selection_version()).to_string();
   state.pipeline = fingerprint_of(description(), source).to_string();
   state.seed = hash128(fmt::format("seed {}", input.options.seed)).to_string();
+  state.parts = run->parts();
   return state;
+}
+
+Status Loader::Impl::load(const Checkpoint& saved, bool strict) {
+  FOREBAY_RETURN_IF_ERROR(check_same(saved, identity(), run->is_endless(), strict));
+  if (saved.cursor.epoch > run->last_epoch())
+    return invalid_argument(
+        fmt::format("the state is of epoch {}, and the last epoch is {}", saved.cursor.epoch, run->last_epoch()));
+  if (input.options.restart && is_before({saved.cursor.epoch, 0, 0}, saved.changes.since))
+    return invalid_argument(
+        "with restart=True epochs begin anew, and the weights of parts were changed within this state's epoch");
+  FOREBAY_RETURN_IF_ERROR(restore(saved));
+  epoch_over = false;
+  at_loaded_state = true;
+  return {};
 }
 
 // The run knows no step between pause() and resume(), so the runner begins none.

@@ -75,6 +75,8 @@ class ChunkTable {
   int64_t chunk_of(int64_t id) const;
   /// Removes closed blocks without users.
   void remove_unused(Freed& freed);
+  /// Uses another order from here on, for blocks that are made later. The table must be clear.
+  void set_order(std::shared_ptr<const Order> order) { order_ = std::move(order); }
   /// Closes all blocks and removes those without users.
   void clear(Freed& freed);
 
@@ -87,7 +89,7 @@ class ChunkTable {
   void release(ChunkBlock& block, Freed& freed);
 
   const size_t branch_;
-  const std::shared_ptr<const Order> order_;
+  std::shared_ptr<const Order> order_;
   const std::vector<int64_t> begins_;
   std::unordered_map<int64_t, std::shared_ptr<Chunk>> chunks_;
   std::map<std::pair<int64_t, int64_t>, ChunkBlockPtr> blocks_;  // by epoch and first position

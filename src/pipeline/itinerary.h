@@ -61,7 +61,7 @@ struct StepPlan {
   std::vector<PackedPiece> pieces = {};
 };
 
-/// Answers questions about the samples of a run. The answers never change, and any thread may ask.
+/// Answers questions about the samples of a run, from any thread. Answers change only before a seek.
 class Itinerary {
  public:
   virtual ~Itinerary() = default;

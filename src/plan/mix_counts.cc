@@ -76,9 +76,8 @@ std::vector<uint16_t> table_of_counts(const std::vector<int64_t>& weights, int64
 
 }  // namespace
 
-MixCounts::MixCounts(const std::vector<MixStep>& steps, const PermutationKey& windows) {
+MixCounts::MixCounts(const std::vector<MixStep>& steps, std::vector<int64_t> drawn, const PermutationKey& windows) {
   steps_.reserve(steps.size());
-  std::vector<int64_t> drawn(steps[0].weights.size());
   std::vector<int64_t> behind(drawn.size());  // shares of all steps without the draws, of the period
   for (size_t i = 0; i < steps.size(); ++i) {
     const std::vector<int64_t>& weights = steps[i].weights;
@@ -118,6 +117,7 @@ const MixCounts::Step& MixCounts::step_holding(int64_t position) const {
 
 WindowCounts::Window MixCounts::window_holding(int64_t position) const {
   const Step& step = step_holding(position);
+  position = std::max(position, step.begin);
   const int64_t begin = position - (position - step.begin) % kSize;
   return {begin, std::min(begin + kSize, step.end), begin + kSize};
 }
@@ -139,6 +139,7 @@ int64_t MixCounts::draws_before(size_t child, const Window& window) const {
 }
 
 int64_t MixCounts::position_near(size_t child, int64_t draw) const {
+  if (draw < steps_.front().drawn[child]) return kBefore;
   // Of several steps before which as many were drawn, only the last one may have the draw.
   const Step& step = steps_[part_holding(std::span<const Step>(steps_), draw,
                                          [child](const Step& other) { return other.drawn[child]; })];

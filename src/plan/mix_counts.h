@@ -14,8 +14,9 @@ namespace forebay {
 /// window of the first period; later periods repeat it.
 class MixCounts final : public WindowCounts {
  public:
-  /// Windows are arranged by children of `windows`, as in WindowedNode.
-  MixCounts(const std::vector<MixStep>& steps, const PermutationKey& windows);
+  /// Windows are arranged by children of `windows`, as in WindowedNode. `drawn`: draws of each child
+  /// before the first step. Positions before that step count as its first one.
+  MixCounts(const std::vector<MixStep>& steps, std::vector<int64_t> drawn, const PermutationKey& windows);
 
   Window window_holding(int64_t position) const override;
   std::vector<Part> parts(const Window& window) const override;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/continued_mix.h"
 #include "plan/mix_counts.h"
 #include "plan/mix_steps.h"
 #include "plan/windowed_node.h"
@@ -32,8 +33,6 @@ int64_t weights_above_0(const MixOptions::Stage& a, const MixOptions::Stage& b) 
 Status check_stage(const std::vector<std::unique_ptr<PlanNode>>& children, const MixOptions& options, size_t number) {
   const MixOptions::Stage& stage = options.stages[number];
   const std::string where = "stage " + std::to_string(number) + " of a mix";
-  if (number == 0 && stage.from != 0)
-    return invalid_argument(where + " begins at " + std::to_string(stage.from) + "; the first stage begins at 0");
   if (number > 0 && stage.from <= options.stages[number - 1].from)
     return invalid_argument(where + " begins at " + std::to_string(stage.from) + ", and the one before at " +
                             std::to_string(options.stages[number - 1].from) + "; stages are in ascending order");
@@ -62,6 +61,27 @@ Status check(const std::vector<std::unique_ptr<PlanNode>>& children, const MixOp
   if (options.samples < 0 || options.samples >= Numbering::kNever)
     return invalid_argument("an epoch of a mix has samples=" + std::to_string(options.samples) +
                             "; it is at least 0 and below 2^62");
+  return {};
+}
+
+Status check_beginning(const MixOptions& options) {
+  const int64_t from = options.stages.front().from;
+  if (from == 0) return {};
+  return invalid_argument("stage 0 of a mix begins at " + std::to_string(from) + "; the first stage begins at 0");
+}
+
+Status check_continued(const MixOptions& options, size_t children, const std::vector<int64_t>& drawn) {
+  if (options.samples == 0) return invalid_argument("a mix that goes on with earlier draws needs samples=");
+  if (options.stages.front().from < 0)
+    return invalid_argument("stage 0 of a mix begins at " + std::to_string(options.stages.front().from) +
+                            "; positions are 0 or larger");
+  if (drawn.size() != children)
+    return invalid_argument("a mix goes on with the draws of " + std::to_string(drawn.size()) + " parts, and has " +
+                            std::to_string(children));
+  for (const int64_t made : drawn)
+    if (made < 0 || made >= Numbering::kNever / 2)
+      return invalid_argument("a part of a mix has made " + std::to_string(made) +
+                              " draws; it is at least 0 and below 2^61");
   return {};
 }
 
@@ -115,15 +135,30 @@ Result<int64_t> epoch_size(const std::vector<std::unique_ptr<PlanNode>>& childre
   return first ? position : position + 1;
 }
 
+// The options have been checked.
+Result<std::unique_ptr<PlanNode>> make_node(std::vector<std::unique_ptr<PlanNode>> children, const MixOptions& options,
+                                            const std::vector<int64_t>& drawn) {
+  const PermutationKey windows = PermutationKey::root(options.seed, PermutationKey::Use::kMixWindow);
+  auto counts = std::make_unique<const MixCounts>(mix_steps(options), drawn, windows);
+  FOREBAY_ASSIGN(const int64_t size, epoch_size(children, options, *counts, windows));
+  return std::unique_ptr<PlanNode>(
+      std::make_unique<WindowedNode>(std::move(children), std::move(counts), windows, size));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PlanNode>> mix_node(std::vector<std::unique_ptr<PlanNode>> children, const MixOptions& options) {
   FOREBAY_RETURN_IF_ERROR(check(children, options));
-  const PermutationKey windows = PermutationKey::root(options.seed, PermutationKey::Use::kMixWindow);
-  auto counts = std::make_unique<const MixCounts>(mix_steps(options), windows);
-  FOREBAY_ASSIGN(const int64_t size, epoch_size(children, options, *counts, windows));
-  return std::unique_ptr<PlanNode>(
-      std::make_unique<WindowedNode>(std::move(children), std::move(counts), windows, size));
+  FOREBAY_RETURN_IF_ERROR(check_beginning(options));
+  const std::vector<int64_t> drawn(children.size());
+  return make_node(std::move(children), options, drawn);
+}
+
+Result<std::unique_ptr<PlanNode>> continued_mix_node(std::vector<std::unique_ptr<PlanNode>> children,
+                                                     const MixOptions& options, const std::vector<int64_t>& drawn) {
+  FOREBAY_RETURN_IF_ERROR(check(children, options));
+  FOREBAY_RETURN_IF_ERROR(check_continued(options, children.size(), drawn));
+  return make_node(std::move(children), options, drawn);
 }
 
 }  // namespace forebay

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/continued_mix.h"
 #include "plan/mix_steps.h"
 #include "plan/node.h"
 #include "plan/node_conformance.h"
@@ -320,6 +321,50 @@ TEST(MixNodeTest, a_part_without_a_weight_never_draws_again) {
   EXPECT_EQ(node->next_use(1, 3, {1, 0}), PlanNode::kNever);
 }
 
+TEST(MixNodeTest, a_mix_goes_on_from_the_draws_before_a_stage) {
+  MixOptions options = weighted({3, 1, 0}, 900);
+  options.stages.push_back({700, {1, 1, 2}});
+  options.stages.push_back({4001, {0, 1, 5}});
+  options.stages.push_back({9000, {1, 0, 0}});
+  const auto whole = mixed({100, 40, 70}, options);
+  for (const int64_t from : {700, 4001, 9000}) {
+    MixOptions later = options;
+    std::vector<int64_t> drawn;
+    for (size_t leaf = 0; leaf < 3; ++leaf) {
+      const Order::Use draw = whole->next_draw(leaf, {from / 900, from % 900});
+      drawn.push_back(draw.epoch * whole->order(leaf).size() + draw.position);
+    }
+    std::erase_if(later.stages, [&](const MixOptions::Stage& stage) { return stage.from < from; });
+    const auto node = continued_mix_node(shuffled_leaves({100, 40, 70}), later, drawn).value();
+    ASSERT_EQ(node->size(), 900);
+    for (int64_t at = from; at < 12'000; ++at) {
+      Draw expected, found;
+      const Order::Use use{at / 900, at % 900};
+      whole->draws(use.epoch, use.position, {&expected, 1});
+      node->draws(use.epoch, use.position, {&found, 1});
+      ASSERT_EQ(found, expected) << "at " << at << " from " << from;
+      const auto leaf = static_cast<size_t>(found.leaf);
+      ASSERT_EQ(node->position_of(leaf, {found.pass, found.place}), use);
+      for (size_t any = 0; any < 3; ++any) ASSERT_EQ(node->next_draw(any, use), whole->next_draw(any, use));
+    }
+    // Positions and draws before the first stage come before all others.
+    EXPECT_EQ(node->next_draw(0, {0, 3}), node->next_draw(0, {from / 900, from % 900}));
+    EXPECT_EQ(node->position_of(0, {0, 0}), (Order::Use{0, 0}));
+  }
+}
+
+TEST(MixNodeTest, whole_weights_stay_what_they_are) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> weights(1 + random() % 300);
+    for (double& weight : weights)
+      weight = random() % 5 == 0 ? 0 : std::exp(static_cast<double>(random() % 3000) / 100 - 20);
+    weights[0] = 1;
+    const std::vector<int64_t> whole = whole_weights(weights);
+    EXPECT_EQ(whole_weights(std::vector<double>(whole.begin(), whole.end())), whole);
+  }
+}
+
 struct BadMix {
   std::string message;
   MixOptions options;
@@ -365,6 +410,20 @@ TEST(MixNodeTest, bad_options) {
     EXPECT_EQ(node.status().code(), Code::kInvalidArgument);
     EXPECT_NE(node.status().message().find(bad.message), std::string::npos) << node.status().message();
   }
+}
+
+TEST(MixNodeTest, bad_draws_before_a_mix_goes_on) {
+  const auto refused = [](const std::vector<int64_t>& drawn, int64_t samples, int64_t from = 2) {
+    MixOptions options = weighted({1, 1}, samples);
+    options.stages[0].from = from;
+    return continued_mix_node(shuffled_leaves({10, 20}), options, drawn).status().message();
+  };
+  EXPECT_NE(refused({1, 1}, 0).find("needs samples="), std::string::npos);
+  EXPECT_NE(refused({1, 1, 1}, 9).find("the draws of 3 parts, and has 2"), std::string::npos);
+  EXPECT_NE(refused({1, -1}, 9).find("has made -1 draws"), std::string::npos);
+  EXPECT_NE(refused({int64_t{1} << 61, 1}, 9).find("has made 2305843009213693952 draws"), std::string::npos);
+  EXPECT_NE(refused({1, 1}, 9, -3).find("begins at -3"), std::string::npos);
+  EXPECT_EQ(refused({1, 1}, 9), "");
 }
 
 }  // namespace

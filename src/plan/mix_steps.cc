@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace forebay {
 namespace {
@@ -95,6 +96,21 @@ std::vector<MixStep> mix_steps(const MixOptions& options) {
     }
   }
   return steps;
+}
+
+std::vector<MixOptions::Stage> stages_from(const MixOptions& options, int64_t from) {
+  const auto next = std::upper_bound(options.stages.begin(), options.stages.end(), from,
+                                     [](int64_t at, const MixOptions::Stage& stage) { return at < stage.from; });
+  MixOptions::Stage first = *(next - 1);
+  if (options.ramp_linear && next != options.stages.end()) {
+    const std::vector<double> begin = shares_of(first.weights), end = shares_of(next->weights);
+    const double gone = static_cast<double>(from - first.from) / static_cast<double>(next->from - first.from);
+    for (size_t i = 0; i < begin.size(); ++i) first.weights[i] = begin[i] * (1 - gone) + end[i] * gone;
+  }
+  first.from = from;
+  std::vector<MixOptions::Stage> left{std::move(first)};
+  left.insert(left.end(), next, options.stages.end());
+  return left;
 }
 
 }  // namespace forebay

@@ -25,4 +25,8 @@ std::vector<int64_t> whole_weights(std::span<const double> weights);
 /// The stages, with ramps cut into steps. `options` has been checked.
 std::vector<MixStep> mix_steps(const MixOptions& options);
 
+/// The stages that are left at a position of the mix: the first one begins there, with the shares
+/// that hold there. In a ramp it goes on to those of the next stage.
+std::vector<MixOptions::Stage> stages_from(const MixOptions& options, int64_t from);
+
 }  // namespace forebay

@@ -109,5 +109,18 @@ TEST(MixStepsTest, stages_without_a_ramp) {
   EXPECT_EQ(steps[1].from, 5000);
 }
 
+TEST(MixStepsTest, stages_that_are_left) {
+  MixOptions options = ramp(4000);  // from (1, 0) to (1, 3)
+  const auto first = [&](int64_t from) { return stages_from(options, from).front(); };
+  EXPECT_EQ(stages_from(options, 0).size(), options.stages.size());
+  EXPECT_EQ(first(1000).from, 1000);
+  EXPECT_EQ(whole_weights(first(2000).weights), (Whole{40960, 24576})) << "halfway";
+  EXPECT_EQ(whole_weights(first(4000).weights), (Whole{16384, 49152}));
+  options.ramp_linear = false;
+  EXPECT_EQ(first(3999).weights, options.stages[0].weights);
+  EXPECT_EQ(first(4000).weights, options.stages[1].weights);
+  EXPECT_EQ(stages_from(options, 1 << 30).size(), 1);
+}
+
 }  // namespace
 }  // namespace forebay

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/grown_order.h"
+
 namespace forebay {
 namespace {
 
@@ -121,6 +123,9 @@ const std::vector<Case> kCases{
     {"no_mixing", [] { return blockwise(std::vector<int64_t>(10, 33), 1, 3); }},
     {"all_mixed", [] { return blockwise(std::vector<int64_t>(10, 33), INT64_MAX, 3); }},
     {"lanes_beyond_all", [] { return blockwise({5, 5}, 1, INT64_MAX); }},
+    {"grown", [] { return grown_order(shuffled_order(900, 7), 3, shuffled_order(1000, 7)); }},
+    {"grown_from_nothing", [] { return grown_order(shuffled_order(0, 7), 2, shuffled_order(10, 7)); }},
+    {"grown_chunks", [] { return grown_order(blockwise({20, 9, 31}, 2, 3), 2, blockwise({20, 9, 31, 8, 4}, 2, 3)); }},
 };
 
 INSTANTIATE_TEST_SUITE_P(Orders, OrderConformanceTest, testing::ValuesIn(kCases),
@@ -129,6 +134,17 @@ INSTANTIATE_TEST_SUITE_P(Orders, OrderConformanceTest, testing::ValuesIn(kCases)
 TEST(OrderTest, sequential_is_by_id) {
   const auto order = sequential_order(10);
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(order->id_at(i, i), i);
+}
+
+TEST(OrderTest, a_pass_of_samples_that_grew_ends_as_it_was) {
+  const std::shared_ptr<const Order> before = blockwise({20, 9, 31}, 2, 3), now = blockwise({20, 9, 31, 8, 4}, 2, 3);
+  const auto grown = grown_order(before, 4, now);
+  for (int64_t p = 0; p < 60; ++p) {
+    EXPECT_EQ(grown->id_at(4, p + 12), before->id_at(4, p));
+    EXPECT_EQ(grown->chunks_together(4, p + 12), before->chunks_together(4, p));
+    EXPECT_EQ(grown->read_together(4, p + 12).count, before->read_together(4, p).count);
+  }
+  for (int64_t p = 0; p < 72; ++p) EXPECT_EQ(grown->id_at(5, p), now->id_at(5, p));
 }
 
 TEST(OrderTest, epochs_and_seeds_differ) {

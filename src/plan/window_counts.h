@@ -15,6 +15,7 @@ namespace forebay {
 class WindowCounts {
  public:
   static constexpr int64_t kSize = 1024;
+  static constexpr int64_t kBefore = -1;
   struct Window {
     int64_t begin = 0, end = 0;
     int64_t uncut_end = 0;  ///< equal to `end` unless the window is cut
@@ -33,7 +34,7 @@ class WindowCounts {
   /// The draws of the child before the window.
   virtual int64_t draws_before(size_t child, const Window& window) const = 0;
   /// A position of the window in which the child makes this draw; Numbering::kNever if there is
-  /// none.
+  /// none, and kBefore if the draw was made before the first window.
   virtual int64_t position_near(size_t child, int64_t draw) const = 0;
 };
 

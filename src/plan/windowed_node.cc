@@ -18,6 +18,7 @@ void WindowedNode::draws(int64_t epoch, int64_t begin, std::span<Draw> out) cons
   int64_t position = numbering_.number_of({epoch, begin});
   while (!out.empty()) {
     const auto window = window_holding(position);
+    position = std::max(position, window->begin());  // later only for a position before all windows
     const std::span<Draw> here = out.first(std::min(out.size(), static_cast<size_t>(window->end() - position)));
     window_draws(*window, position, here);
     position += static_cast<int64_t>(here.size());
@@ -59,6 +60,7 @@ Order::Use WindowedNode::position_of(size_t leaf, const Order::Use& draw) const 
   const int64_t near =
       draw_of_child == Numbering::kNever ? draw_of_child : counts_->position_near(child, draw_of_child);
   if (near >= Numbering::kNever) return kNever;
+  if (near == WindowCounts::kBefore) return {0, 0};
   return numbering_.use_of(window_holding(near)->position_of(child, draw_of_child));
 }
 

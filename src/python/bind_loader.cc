@@ -197,6 +197,8 @@ void bind_loader(nb::module_& module) {
            [](PyLoader& self) { return self.own_loader() == nullptr ? "" : self.own_loader()->shard_assignment(); })
       .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
+      .def("load_state_of_changed_parts", &PyLoader::load_state_of_changed_parts, arg("json"), arg("strict"))
+      .def("set_weights", &PyLoader::set_weights, arg("weights"))
       .def("journal", &PyLoader::journal, arg("path"))
       .def("report", &PyLoader::report)
       .def("write_report", &PyLoader::write_report, nb::arg("path"))

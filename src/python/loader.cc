@@ -211,6 +211,15 @@ void PyLoader::load_state(nb::str json, bool strict) {
   check(in_turn([&](BatchLoader& target) { return target.load_state(text, strict); }));
 }
 
+void PyLoader::load_state_of_changed_parts(nb::str json, bool strict) {
+  const std::string text = from_text(json);
+  check(in_turn([&](BatchLoader& target) { return target.load_state_of_changed_parts(text, strict); }));
+}
+
+void PyLoader::set_weights(const std::map<std::string, double>& weights) {
+  check(in_turn([&](BatchLoader& target) { return target.set_weights(weights); }));
+}
+
 PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
 
 std::string PyLoader::report() {

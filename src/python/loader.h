@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ class PyLoader {
   void set_epoch(int64_t epoch);
   nb::object state();
   void load_state(nb::str json, bool strict);
+  void load_state_of_changed_parts(nb::str json, bool strict);
+  void set_weights(const std::map<std::string, double>& weights);
   PyDescription opened() const;
   void journal(nb::str path);
   nb::dict stats();

@@ -51,6 +51,8 @@ def load():
     library.fb_next.argtypes = [handle, c_int64, POINTER(handle)]
     library.fb_set_epoch.argtypes = [handle, c_int64]
     library.fb_load_state.argtypes = [handle, c_char_p, c_int32]
+    library.fb_load_state_of_changed_parts.argtypes = [handle, c_char_p, c_int32]
+    library.fb_set_weights.argtypes = [handle, c_char_p]
     library.fb_batch_find.argtypes = [handle, c_char_p, POINTER(c_int32)]
     library.fb_batch_field.argtypes = [handle, c_int32, POINTER(Field)]
     library.fb_batch_describe.argtypes = [handle, POINTER(BatchInfo)]

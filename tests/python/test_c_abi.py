@@ -129,6 +129,31 @@ def test_states_go_both_ways(library, photos, tmp_path):
         assert each.free() == OK
 
 
+def test_weights_of_a_mix_change_as_in_python(library, tmp_path):
+    for name in ("a", "b"):
+        np.save(tmp_path / f"{name}.npy", np.arange(300))
+
+    def pipeline(weights):
+        parts = {name: fb.arrays(x=str(tmp_path / f"{name}.npy")).shuffle() for name in ("a", "b")}
+        return fb.mix(parts, weights=weights, samples=400).batch(8)
+
+    loader = CLoader(library, pipeline({"a": 1, "b": 1}), b'{"seed": 7, "epochs": 1}')
+    loader.next()
+    with fb.Loader(pipeline({"a": 1, "b": 1}), seed=7, epochs=1) as python:
+        next(iter(python))
+        before = python.state_dict()
+        python.set_weights({"a": 1, "b": 7})
+        assert library.fb_set_weights(loader.handle, b'{"a": 1, "b": 7}') == OK
+        assert json.loads(loader.text("fb_state")) == python.state_dict()
+        changed = CLoader(library, pipeline({"a": 1, "b": 7}), b'{"seed": 7, "epochs": 1}')
+        assert library.fb_load_state_of_changed_parts(changed.handle, json.dumps(before).encode(), 1) == OK
+        assert from_python(python) == from_c(changed) == from_c(loader)
+    for wrong in (b"", b"[1]", b'{"a": "much"}', b'{"a": 1}', b"[" * 100_000, None):
+        assert library.fb_set_weights(loader.handle, wrong) == INVALID_ARGUMENT
+    for each in (loader, changed):
+        assert each.free() == OK
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 def test_dlpack_shares_memory_that_outlives_everything(library, photos, tmp_path, versioned):
     loader = CLoader(library, arrays(photos, tmp_path), b'{"seed": 7}')

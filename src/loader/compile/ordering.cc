@@ -225,6 +225,16 @@ Result<Ordering> choose_balanced_order(const OpSpec* shuffle, const ChunkSource*
   return ordering;
 }
 
+Result<Ordering> choose_order_of_first(const OpSpec* shuffle, const ChunkSource* chunks,
+                                       std::shared_ptr<const Selection> selection, int64_t count, uint64_t seed) {
+  std::optional<std::vector<int64_t>> chunk_rows;
+  if (chunks != nullptr) {
+    chunk_rows = selected_rows(*chunks, *first_of(std::move(selection), count));
+    while (!chunk_rows->empty() && chunk_rows->back() == 0) chunk_rows->pop_back();
+  }
+  return order_of(shuffle, count, std::move(chunk_rows), seed);
+}
+
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
   if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
   // A rank's range may begin and end within a lane.

@@ -75,6 +75,11 @@ struct BalancedDraws {
 Result<Ordering> choose_balanced_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
                                        uint64_t seed, const BalancedDraws& draws);
 
+/// The order of the first `count` selected samples, as if the data set had no others: chunks behind
+/// them are left out.
+Result<Ordering> choose_order_of_first(const OpSpec* shuffle, const ChunkSource* chunks,
+                                       std::shared_ptr<const Selection> selection, int64_t count, uint64_t seed);
+
 /// Returns the most lanes whose rows one rank reads, including lanes that it shares with a
 /// neighbour. The bound holds if the number of rows in the batches of all ranks is a multiple of
 /// the lanes. Otherwise rows move between ranks (rows_that_move()), and a rank may read from more

@@ -72,13 +72,15 @@ void choose_share(const SizingInput& input, uint64_t wanted, uint64_t floor, uin
 // The memory models of all branches of a plan.
 class Models {
  public:
-  void add(const MemoryModel& model, bool chunks) {
-    if (chunks && !with_chunks_) with_chunks_ = models_.size();
+  void add(const MemoryModel& model, const BranchPlan& plan) {
+    if (plan.chunks) add_chunks(model, plan.name);
     models_.push_back(model);
   }
   bool any_with_chunks() const { return with_chunks_.has_value(); }
-  /// The first with chunks. There must be one.
+  /// The one whose mixed chunks take most. There must be one with chunks.
   const MemoryModel& with_chunks() const { return models_[*with_chunks_]; }
+  /// " of 'web'": that one, if there are several branches.
+  std::string of_largest() const { return name_.empty() ? "" : fmt::format(" of '{}'", name_); }
   int64_t rows() const { return models_.front().shape().rows; }
   MemoryNeeds expected() const {
     return sum([](const MemoryModel& model) { return model.expected(); });
@@ -100,8 +102,19 @@ class Models {
     return all;
   }
 
+  void add_chunks(const MemoryModel& model, const std::string& name) {
+    const MemoryNeeds needs = model.expected();
+    const uint64_t mixed = sum_of_largest(needs.chunks, needs.chunks_mixed).value();
+    if (with_chunks_ && mixed <= mixed_) return;
+    with_chunks_ = models_.size();
+    mixed_ = mixed;
+    name_ = name;
+  }
+
   std::vector<MemoryModel> models_;
   std::optional<size_t> with_chunks_;
+  uint64_t mixed_ = 0;  // bytes of its mixed chunks
+  std::string name_;    // of that branch
 };
 
 // Plans for a second set of chunks while the first is mixed, so that reading never waits for
@@ -131,12 +144,14 @@ Result<RunnerOptions> size_chunks(const Models& models, const MemoryNeeds& needs
   const uint64_t enough = memory.enough();
   return out_of_budget(
       fmt::format(
-          "memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed at least ({} for "
+          "memory={} is too little to mix block={} row groups in {} lane{}{}: {} bytes are needed at least ({} for "
           "{} row groups, the rest to decode one and for a batch), and {} are enough for any batch; raise memory= "
           "to that, or {}",
-          memory.share.wanted, shape.block, shape.lanes, shape.lanes == 1 ? "" : "s", needed, mixed,
-          std::min(needs.chunks_mixed, std::ssize(needs.chunks)), enough,
-          suggest_settings(needs.chunks, shape, saturating_sub(memory.share.wanted, needed - mixed))),
+          memory.share.wanted, shape.block, shape.lanes, shape.lanes == 1 ? "" : "s", models.of_largest(), needed,
+          mixed, std::min(needs.chunks_mixed, std::ssize(needs.chunks)), enough,
+          models.of_largest().empty()
+              ? suggest_settings(needs.chunks, shape, saturating_sub(memory.share.wanted, needed - mixed))
+              : "shuffle that part and other tables with smaller blocks"),
       enough);
 }
 
@@ -214,7 +229,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   Models models;
   for (size_t branch = 0; branch < plan.size(); ++branch) {
     const BranchPlan& of = plan.branch(branch);
-    models.add(MemoryModel(of, shape_of(of, input, branch, options.threads)), of.chunks != nullptr);
+    models.add(MemoryModel(of, shape_of(of, input, branch, options.threads)), of);
   }
   MemoryNeeds needs = models.expected();
   if (needs.batch + needs.values > kMaxBatch) {

@@ -177,6 +177,13 @@ void check_mix(const OpSpec& source, std::vector<Problem>& found) {
                  "leave it out, and give all parts the same fields: .select() drops those that only some have");
 }
 
+std::vector<Problem> weight_problems(const OpSpec& source, const Json& weights) {
+  std::vector<Problem> found;
+  Problems problems(found);
+  WeightRules(source, problems).check("weights", weights);
+  return found;
+}
+
 Json mix_args(const std::vector<std::string>& part_names, const MixSourceOptions& options) {
   Json schedule = Json::array();
   for (const MixStage& stage : options.schedule)

@@ -17,6 +17,8 @@ namespace forebay {
 std::vector<ArgDef> mix_arg_defs();
 /// Adds the problems of shares and lengths. Those of the parts are found by tree_rules.h.
 void check_mix(const OpSpec& source, std::vector<Problem>& found);
+/// The problems of weights for a mix, an object of numbers by part.
+std::vector<Problem> weight_problems(const OpSpec& source, const Json& weights);
 /// The arguments as a description holds them. Weights are in the order of the parts.
 Json mix_args(const std::vector<std::string>& part_names, const MixSourceOptions& options);
 

@@ -1,5 +1,6 @@
 #include "loader/describe/open_sample_sources.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "format/image_folder.h"
 #include "format/manifest.h"
 #include "format/open_files.h"
+#include "loader/describe/parted_source.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/types_arg.h"
 #include "ops/definition/args.h"
@@ -217,6 +219,13 @@ Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenS
 }
 
 std::vector<std::string> classes_of(const Source& source) {
+  if (const PartedSource* const parted = as_parted(source)) {
+    const auto& branches = parted->branch_sources();
+    const std::vector<std::string> first =
+        branches.empty() ? std::vector<std::string>() : classes_of(*branches.front());
+    const bool agree = std::ranges::all_of(branches, [&](const auto& branch) { return classes_of(*branch) == first; });
+    return agree ? first : std::vector<std::string>();
+  }
   const auto* const folder = dynamic_cast<const ImageFolder*>(&source);
   if (folder == nullptr) return {};
   return std::vector<std::string>(folder->classes().begin(), folder->classes().end());

@@ -21,7 +21,8 @@ Result<std::shared_ptr<const Source>> open_dataset(const OpSpec& source, const O
 
 /// Returns the names of the class folders of `images`.
 Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenSourceOptions& options);
-/// Returns the class names of an opened source by label. Empty if its samples have no classes.
+/// Returns the class names of an opened source by label. Empty if its samples have no classes, or
+/// its parts have different ones.
 std::vector<std::string> classes_of(const Source& source);
 
 }  // namespace forebay

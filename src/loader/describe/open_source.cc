@@ -1,11 +1,16 @@
 #include "loader/describe/open_source.h"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/chunk_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/sources.h"
+#include "pipeline/op_spec.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -34,9 +39,28 @@ std::shared_ptr<void> begin_reading(const Source& source) {
   return store != nullptr ? store->begin_reading() : nullptr;
 }
 
+namespace {
+
+Result<std::vector<std::string>> class_names_of_parts(const OpSpec& source, const OpenSourceOptions& options) {
+  std::optional<std::vector<std::string>> first;
+  for (const PipelinePart& part : source.parts) {
+    if (part.pipeline.steps().empty()) return problems_as_status(check(Description(source)));
+    FOREBAY_ASSIGN(std::vector<std::string> names, class_names(part.pipeline.steps().front(), options));
+    if (first && names != *first)
+      return invalid_argument(
+          fmt::format("the parts '{}' and '{}' have different classes; give the same classes= to both",
+                      source.parts.front().name, part.name));
+    first = std::move(names);
+  }
+  return first.value_or(std::vector<std::string>());
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options) {
   if (const SourceDef* const def = find_source(source.name); def != nullptr && def->classes)
     return def->classes(source, options);
+  if (!source.parts.empty()) return class_names_of_parts(source, options);
   return invalid_argument(
       fmt::format("the source is {}; only images have classes (the folders below the root)", source.name));
 }

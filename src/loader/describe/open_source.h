@@ -35,7 +35,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
 /// Further stores that a manifest names are marked when they are first read.
 std::shared_ptr<void> begin_reading(const Source& source);
 
-/// Returns the class names of `images`. InvalidArgument for other sources.
+/// Returns the class names of `images`, or those on which all parts agree. InvalidArgument for other
+/// sources.
 Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options);
 
 }  // namespace forebay

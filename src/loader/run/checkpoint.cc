@@ -1,13 +1,16 @@
 #include "loader/run/checkpoint.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json_depth.h"
+#include "loader/run/saved_changes.h"
 
 namespace forebay {
 
@@ -126,6 +129,8 @@ std::string Checkpoint::to_json() const {
       {"format", kFormat},           {"epoch", cursor.epoch},
       {"position", cursor.position}, {"step", cursor.step},
       {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
+  if (!parts.empty()) json["parts"] = json_of(parts);
+  if (!parts.empty()) json["changes"] = json_of(changes);
   if (replay) json["rehearsal"] = json_of(*replay);
   if (stream) json["stream"] = stream->to_json();
   return json.dump();
@@ -154,6 +159,14 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   // A step has at least one sample, so this state is damaged.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
+  if (json.contains("parts")) {
+    FOREBAY_ASSIGN(state.parts, parts_of(json["parts"]));
+  }
+  if (json.contains("changes")) {
+    FOREBAY_ASSIGN(state.changes, changes_of(json["changes"]));
+  }
+  if (is_before(state.cursor, state.changes.since))
+    return invalid_argument("this state's position lies before the last change of its parts");
   if (json.contains("rehearsal")) {
     FOREBAY_ASSIGN(state.replay, replay_of(json["rehearsal"]));
   }
@@ -165,14 +178,57 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   return state;
 }
 
+namespace {
+
+Status check_size(const Checkpoint& saved, const Checkpoint& running) {
+  if (saved.samples == running.samples) return {};
+  return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}",
+                                                  saved.samples, running.samples));
+}
+
+// Names what differs between the parts of two runs.
+std::vector<std::string> differences(const std::vector<SavedPart>& saved, const std::vector<SavedPart>& running) {
+  std::vector<std::string> found;
+  std::map<std::string, int64_t> before;
+  for (const SavedPart& part : saved) before[part.path] = part.samples;
+  for (const SavedPart& part : running) {
+    const auto known = before.find(part.path);
+    if (known == before.end()) {
+      found.push_back(fmt::format("'{}' is new", part.path));
+    } else {
+      if (known->second != part.samples)
+        found.push_back(fmt::format("'{}' had {} samples and has {}", part.path, known->second, part.samples));
+      before.erase(known);
+    }
+  }
+  for (const auto& [path, samples] : before) found.push_back(fmt::format("'{}' is gone", path));
+  return found;
+}
+
+Status other_parts(const Checkpoint& saved, const Checkpoint& running, const std::string& differs) {
+  constexpr size_t kMostNamed = 5;
+  std::vector<std::string> parts = differences(saved.parts, running.parts);
+  if (parts.empty() && saved.pipeline != running.pipeline) parts.emplace_back("the weights of parts, or steps");
+  if (parts.size() > kMostNamed) {
+    parts.resize(kMostNamed);
+    parts.emplace_back("others");
+  }
+  return Status(
+      Code::kStateMismatch,
+      fmt::format("the state was saved with something else: {} differ(s){}{}; parts=\"changed\" goes on with other "
+                  "parts and weights where the state's parts were",
+                  differs, parts.empty() ? "" : ": ", fmt::join(parts, ", ")));
+}
+
+}  // namespace
+
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endless, bool strict) {
   if (saved.stream.has_value() != endless)
     return Status(Code::kStateMismatch, endless ? "the state is of a data set, and this is a stream"
                                                 : "the state is of a stream, and this is a data set");
-  if (saved.samples != running.samples) {
-    return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}",
-                                                    saved.samples, running.samples));
-  }
+  // Other parts or weights change the number of samples, so they are named before it.
+  const bool have_parts = !saved.parts.empty() && !running.parts.empty();
+  if (!strict || !have_parts) FOREBAY_RETURN_IF_ERROR(check_size(saved, running));
   if (!strict) return {};
   std::string differs;
   auto compare = [&](const char* name, const std::string& a, const std::string& b) {
@@ -181,7 +237,8 @@ Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endle
   compare("the data set", saved.dataset, running.dataset);
   compare("the pipeline", saved.pipeline, running.pipeline);
   compare("the seed", saved.seed, running.seed);
-  if (differs.empty()) return {};
+  if (differs.empty()) return check_size(saved, running);
+  if (have_parts && saved.seed == running.seed) return other_parts(saved, running, differs);
   return Status(Code::kStateMismatch,
                 fmt::format("the state was saved with something else: {} differ(s); load it into a loader of the "
                             "same make, or take only the position with strict=False",

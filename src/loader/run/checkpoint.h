@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "forebay/result.h"
+#include "loader/samples/plan_changes.h"
 #include "pipeline/itinerary.h"
 #include "stream/decision.h"
 #include "stream/replay_state.h"
@@ -12,8 +14,9 @@
 namespace forebay {
 
 /// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
-/// the same state. It is under 1 KB as JSON without a replay buffer. Only to_json() and from_json()
-/// know its text.
+/// the same state. As JSON it is under 1 KB, and without a replay buffer under 256 bytes and 40
+/// bytes and the path for each part, and 40 bytes for each part of a mix that changed. Only
+/// to_json() and from_json() know its text.
 ///
 /// Positions count samples of the epoch over all ranks, and steps count global batches. No field
 /// depends on the number of ranks or threads or on the batch size, so a loader may resume with any.
@@ -21,6 +24,8 @@ struct Checkpoint {
   Cursor cursor;
   std::string dataset, pipeline, seed;  ///< fingerprints
   int64_t samples = 0;                  ///< number of samples of the data set
+  std::vector<SavedPart> parts = {};    ///< of a pipeline that has parts
+  PlanChanges changes = {};
   std::optional<ReplayState> replay = {};
   std::optional<StreamState> stream = {};  ///< nothing for data sets
 
@@ -30,8 +35,9 @@ struct Checkpoint {
   static Result<Checkpoint> from_json(std::string_view text);
 };
 
-/// StateMismatch, naming which of data set, pipeline and seed differ. If not `strict`, only the
-/// number of samples must agree. `endless` says whether the state is loaded into a stream.
+/// StateMismatch, naming which of data set, pipeline and seed differ, and which parts. If not
+/// `strict`, only the number of samples must agree. `endless` says whether the state is loaded into
+/// a stream.
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endless, bool strict);
 
 }  // namespace forebay

@@ -76,6 +76,61 @@ TEST(Checkpoint, says_which_of_data_pipeline_and_seed_differ) {
   EXPECT_EQ(check_same(saved, running, false, false).code(), Code::kStateMismatch);
 }
 
+Checkpoint example_of_parts() {
+  Checkpoint state = example();
+  state.parts = {{"web", 5000, 640}, {"web/en", 4000, 600}, {"web/de", 1000, 40}, {"code", 70, 210}};
+  state.changes.since = {2, 64, 1};
+  state.changes.mixes[""] = {1'281'231, {600, 200}, {}};
+  state.changes.mixes["web"] = {600, {580, 20}, {32768, 32768}};
+  state.changes.grown["code"] = {3, 60};
+  return state;
+}
+
+TEST(Checkpoint, of_parts_that_changed_round_trips) {
+  const std::string json = example_of_parts().to_json();
+  EXPECT_TRUE(json.ends_with(R"("parts":[["web",5000,640],["web/en",4000,600],["web/de",1000,40],["code",70,210]],)"
+                             R"("changes":[[2,64,1],[["",1281231,[600,200],[]],["web",600,[580,20],[32768,32768]]],)"
+                             R"([["code",3,60]]]})"))
+      << json;
+  const Result<Checkpoint> read = Checkpoint::from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->parts, example_of_parts().parts);
+  EXPECT_EQ(read->changes, example_of_parts().changes);
+}
+
+TEST(Checkpoint, damaged_changes_are_refused) {
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"[2,64,1]", "[9,64,1]"},
+                                                        {"[2,64,1]", "[2,64]"},
+                                                        {"[2,64,1]", "[2,64,-1]"},
+                                                        {"[600,200]", "[600,\"x\"]"},
+                                                        {"[600,200]", "600"},
+                                                        {"[\"code\",3,60]", "[3,60]"},
+                                                        {"[\"code\",3,60]", "3"},
+                                                        {"\"code\",70,", "70,70,"},
+                                                        {"\"changes\":[", "\"changes\":[1,"}}) {
+    std::string json = example_of_parts().to_json();
+    const size_t at = json.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    EXPECT_EQ(Checkpoint::from_json(json.replace(at, from.size(), to)).status().code(), Code::kInvalidArgument) << to;
+  }
+}
+
+TEST(Checkpoint, says_which_parts_differ) {
+  const Checkpoint saved = example_of_parts();
+  Checkpoint running = saved;
+  running.pipeline = "x";
+  running.samples = 7;
+  running.parts = {{"web", 5000, 0}, {"web/en", 4001, 0}, {"web/fr", 1000, 0}, {"code", 70, 0}};
+  const std::string message = check_same(saved, running, false, true).message();
+  EXPECT_NE(message.find("'web/en' had 4000 samples and has 4001, 'web/fr' is new, 'web/de' is gone"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("parts=\"changed\""), std::string::npos) << message;
+  EXPECT_NE(check_same(saved, running, false, false).message().find("1281167 samples, this one has 7"),
+            std::string::npos);
+}
+
 Checkpoint example_of_a_stream() {
   Checkpoint state = example();
   state.cursor.position = 40;  // behind the end that a stream does not have

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
@@ -15,10 +16,14 @@
 #include "loader/peers/open_job.h"
 #include "loader/peers/open_peers.h"
 #include "loader/run/epoch_by_epoch.h"
+#include "loader/run/indexed_samples.h"
 #include "loader/run/loader_stats.h"
-#include "loader/run/sample_labels.h"
+#include "loader/run/saved_changes.h"
+#include "loader/samples/changed_parts.h"
+#include "loader/samples/changed_weights.h"
 #include "loader/samples/drawn_samples.h"
 #include "loader/samples/epoch_plan.h"
+#include "loader/samples/part_progress.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
@@ -27,37 +32,6 @@
 namespace forebay {
 
 namespace {
-
-/// The samples of a data set's steps. Their ids are enough to find them again.
-class IndexedSamples final : public RunSamples {
- public:
-  IndexedSamples(const SampleLabels& labels, std::shared_ptr<const Source> source,
-                 std::shared_ptr<const Selection> selection, std::shared_ptr<const IndexedItinerary> steps)
-      : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
-
-  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
-    const int64_t behind = steps_->schedule().next_position(step.at.position);
-    std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
-    steps_->order(0)->ids_at(step.at.epoch, step.at.position, ids);
-    const std::vector<int64_t> indices = ids;
-    selection_->ids_at(ids);
-    FOREBAY_ASSIGN(const std::vector<int64_t> labels, labels_.of(*source_, indices, ids));
-    std::vector<Rehearsal::Sample> samples;
-    for (size_t i = 0; i < ids.size(); ++i) samples.push_back({ids[i], labels[i]});
-    return samples;
-  }
-
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord>) override {
-    if (std::ranges::all_of(ids, [&](int64_t id) { return id < source_->size(); })) return {};
-    return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
-  }
-
- private:
-  const SampleLabels labels_;
-  const std::shared_ptr<const Source> source_;
-  const std::shared_ptr<const Selection> selection_;
-  const std::shared_ptr<const IndexedItinerary> steps_;
-};
 
 std::vector<std::shared_ptr<TieredCache>> without_places(
     const std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>>& caches) {
@@ -167,11 +141,16 @@ Status DataSetRun::open_steps(RunSetup& setup) {
     set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, assignment_.name,
                      options.seed, input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
-  indexed_ = std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), Schedule(schedule_, assignment_.ranks),
-                                                input_.rank_info.rank, options.epochs);
-  steps_ = indexed_;
-  if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
+  indexed_ = itinerary();
+  current_ = std::make_shared<CurrentSteps>(indexed_);
+  steps_ = current_;
+  if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(current_);
   return {};
+}
+
+std::shared_ptr<IndexedItinerary> DataSetRun::itinerary() const {
+  return std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), Schedule(schedule_, assignment_.ranks),
+                                            input_.rank_info.rank, input_.options.epochs);
 }
 
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
@@ -181,12 +160,16 @@ AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
+  if (is_before({epoch, 0, 0}, earliest()))
+    return invalid_argument(fmt::format(
+        "plan(): parts or their weights changed in epoch {}, at position {}; what came before is not known any more",
+        earliest().epoch, earliest().position));
   return plan_epoch(input_.description(), data_,
                     {input_.options.seed, epoch, rank, world_size, max_steps, assignment_request(world_size)});
 }
 
 int64_t DataSetRun::passes_before(size_t branch, const Cursor& at) const {
-  return data_.plan->order(branch).size() == 0 ? 0 : indexed_->next_place(branch, at).epoch;
+  return current_->order(branch)->size() == 0 ? 0 : current_->next_place(branch, at).epoch;
 }
 
 std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
@@ -204,7 +187,62 @@ void DataSetRun::advanced_to(const Cursor& at) {
   if (peers_) peers_->set_position(at.epoch, at.position);
 }
 
-Result<Run::Resume> DataSetRun::load(const Checkpoint&) {
+std::string DataSetRun::changes_version() const {
+  return data_.changes.empty() ? "" : hash128(json_of(data_.changes).dump()).to_string();
+}
+
+std::vector<SavedPart> DataSetRun::parts_at(const Cursor& at) const {
+  return parts_before({input_.description()}, *data_.plan, {at.epoch, at.position}, data_, data_.changes);
+}
+
+// The samples with a plan after these changes. The plan itself is small.
+Result<DataPlan> DataSetRun::data_with(const PlanChanges& changes) const {
+  DataPlan data = data_;
+  FOREBAY_ASSIGN(data.plan, plan_of({input_.description()}, input_.options.seed, data, changes));
+  data.changes = changes;
+  return data;
+}
+
+Status DataSetRun::apply(const PlanChanges& changes) {
+  if (changes == data_.changes) return {};
+  FOREBAY_RETURN_IF_ERROR(check_fits(changes, input_.description(), data_));
+  FOREBAY_ASSIGN(DataPlan data, data_with(changes));
+  const AssignmentRequest request = assignment_request(input_.rank_info.world_size);
+  FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data, schedule_, request));
+  data_ = std::move(data);
+  indexed_ = itinerary();
+  current_->replace(indexed_);
+  return {};
+}
+
+Result<bool> DataSetRun::set_weights(const std::map<std::string, double>& weights, const Cursor& at) {
+  FOREBAY_ASSIGN(const PlanChanges changes, with_weights(input_.description(), data_, weights, at));
+  const bool changed = changes != data_.changes;
+  FOREBAY_RETURN_IF_ERROR(apply(changes));
+  return changed;
+}
+
+Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const {
+  if (input_.description().depth() == 0) return Run::with_changed_parts(saved);
+  if (saved.parts.empty()) return invalid_argument("parts=\"changed\": the state is of a pipeline without parts");
+  FOREBAY_ASSIGN(const DataPlan unchanged, data_with({}));
+  const SavedPlace before{saved.cursor, saved.samples, saved.parts, saved.changes};
+  FOREBAY_ASSIGN(SavedPlace place,
+                 place_with_changed_parts(input_.description(), input_.options.seed, unchanged, before));
+  Checkpoint state = saved;
+  state.cursor = place.cursor;
+  state.samples = place.samples;
+  state.changes = std::move(place.changes);
+  return state;
+}
+
+void DataSetRun::save(Checkpoint& state) const {
+  state.parts = parts_at(state.cursor);
+  state.changes = data_.changes;
+}
+
+Result<Run::Resume> DataSetRun::load(const Checkpoint& saved) {
+  FOREBAY_RETURN_IF_ERROR(apply(saved.changes));
   return Resume([] {});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "cache/cache.h"
 #include "loader/peers/peer_group.h"
+#include "loader/run/current_steps.h"
 #include "loader/run/run.h"
 #include "loader/samples/choose_assignment.h"
 #include "loader/samples/data_plan.h"
@@ -31,6 +33,8 @@ class DataSetRun final : public Run {
 
   int64_t size() const override { return data_.size(); }
   int64_t last_epoch() const override { return data_.last_epoch(); }
+  Cursor earliest() const override { return data_.changes.since; }
+  std::string changes_version() const override;
   int64_t passes_before(size_t branch, const Cursor& at) const override;
   std::string selection_version() const override { return data_.version(); }
   std::string shard_assignment() const override { return assignment_.name; }
@@ -40,6 +44,11 @@ class DataSetRun final : public Run {
   Status before_batch(const Cursor& at) override;
   void advanced_to(const Cursor& at) override;
 
+  Result<bool> set_weights(const std::map<std::string, double>& weights, const Cursor& at) override;
+  Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override;
+  std::vector<SavedPart> parts() const override { return parts_at({}); }
+
+  void save(Checkpoint& state) const override;
   Result<Resume> load(const Checkpoint& saved) override;
   bool is_endless() const override { return false; }
   Status write_journal(const std::string& path, const Cursor& at) override;
@@ -53,6 +62,10 @@ class DataSetRun final : public Run {
                                                  uint64_t least_bytes);
   CompileInput compile_input(const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
+  std::shared_ptr<IndexedItinerary> itinerary() const;
+  Result<DataPlan> data_with(const PlanChanges& changes) const;
+  Status apply(const PlanChanges& changes);
+  std::vector<SavedPart> parts_at(const Cursor& at) const;
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;
@@ -63,7 +76,8 @@ class DataSetRun final : public Run {
   ScheduleOptions schedule_;
   Assignment assignment_;
   std::shared_ptr<IndexedItinerary> indexed_;
-  std::shared_ptr<StepSource> steps_;
+  std::shared_ptr<CurrentSteps> current_;
+  std::shared_ptr<StepSource> steps_;  // `current_`, or a decorator of it
 };
 
 }  // namespace forebay

@@ -26,4 +26,12 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
   return replay;
 }
 
+Result<bool> Run::set_weights(const std::map<std::string, double>&, const Cursor&) {
+  return invalid_argument("set_weights(): the pipeline has no parts; fb.mix makes one of several");
+}
+
+Result<Checkpoint> Run::with_changed_parts(const Checkpoint&) const {
+  return invalid_argument("parts=\"changed\" is for pipelines with parts, such as fb.mix makes");
+}
+
 }  // namespace forebay

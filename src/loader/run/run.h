@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -87,6 +88,10 @@ class Run {
   virtual int64_t size() const { return 0; }
   /// The last epoch whose positions can be computed.
   virtual int64_t last_epoch() const { return kMaxEpoch; }
+  /// The first place that the run's steps answer about: its beginning, or the last change of parts.
+  virtual Cursor earliest() const { return {}; }
+  /// Hash of the changes of the plan since the run began; empty if there are none.
+  virtual std::string changes_version() const { return {}; }
   /// Complete passes over the samples of a branch before the batch at `at`. After open_steps().
   virtual int64_t passes_before(size_t /*branch*/, const Cursor& at) const { return at.epoch; }
   /// Hash of the choice of samples, as far as it depends on data that was read.
@@ -106,6 +111,17 @@ class Run {
 
   /// Adds to a state what a loader needs to resume at the state's cursor.
   virtual void save(Checkpoint& /*state*/) const {}
+  /// Gives parts of a mix other weights from the batch at `at` on. `weights` by path of the part, for
+  /// all parts of each mix that it names. Returns whether that changes anything; the loader then lets
+  /// the runner seek to `at`. InvalidArgument, without a change, for weights that the parts cannot
+  /// have. After open_steps().
+  virtual Result<bool> set_weights(const std::map<std::string, double>& weights, const Cursor& at);
+  /// Returns a state of another pipeline as one of this run: its parts go on where the same parts of
+  /// that pipeline were. After open_steps().
+  virtual Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const;
+  /// The parts of the pipeline, as a state at the beginning has them.
+  virtual std::vector<SavedPart> parts() const { return {}; }
+
   /// Parses a state. An error changes nothing. The loader then calls pause(), moves the runner, and
   /// calls the returned function.
   virtual Result<Resume> load(const Checkpoint& saved) = 0;

@@ -13,6 +13,9 @@
 #include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
+#include "plan/continued_mix.h"
+#include "plan/grown_order.h"
+#include "plan/mix_steps.h"
 
 namespace forebay {
 
@@ -20,29 +23,52 @@ namespace {
 
 using Path = std::vector<std::string>;
 
+std::string path_text(const Path& path) { return fmt::format("{}", fmt::join(path, "/")); }
+
 // The seed of what has this name in the tree. The whole pipeline has no name, and the run's seed.
 uint64_t seed_of(uint64_t seed, const std::string& name) {
   return name.empty() ? seed : hash128(fmt::format("{} {}", seed, name)).low;
 }
 
+std::vector<double> in_order(const OpSpec& source, const Json& weights) {
+  std::vector<double> values;
+  for (const PipelinePart& part : source.parts) values.push_back(weights[part.name].get<double>());
+  return values;
+}
+
+// The order of a branch whose first samples are the middle of a pass.
+Result<std::shared_ptr<const Order>> order_of_grown(const BranchData& branch, const PlanChanges::Growth& growth) {
+  const OpSpec* const shuffle = find_step(branch.branch.description, OpEffect::kOrder);
+  const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
+  FOREBAY_ASSIGN(Ordering before,
+                 choose_order_of_first(shuffle, chunks, branch.chosen.selection, growth.samples, branch.seed));
+  return std::shared_ptr<const Order>(grown_order(std::move(before.order), growth.pass, branch.ordering.order));
+}
+
 // Builds the plan of a tree of pipelines from the orders of its leaves.
 class PlanBuilder {
  public:
-  PlanBuilder(uint64_t seed, const std::vector<BranchData>& branches) : seed_(seed), branches_(branches) {}
+  PlanBuilder(uint64_t seed, const DataPlan& data, const PlanChanges& changes, size_t first_leaf = 0)
+      : seed_(seed), data_(data), changes_(changes), next_(first_leaf) {}
 
   Result<std::unique_ptr<PlanNode>> build(const Description& description, const Path& path) {
     const OpSpec& source = description.steps().front();
     FOREBAY_ASSIGN(std::unique_ptr<PlanNode> node, build_source(source, path));
+    PartSize& size = sizes_[path_text(path)];
+    size.source = node->size();
     for (const OpSpec& step : description.steps()) {
       if (!catalog().has_effect(step, OpEffect::kRepeating)) continue;
       if (node->size() > 0) node = repeat_node(std::move(node), step.args["n"].get<double>());
     }
+    size.whole = node->size();
     return node;
   }
 
+  const std::map<std::string, PartSize>& sizes() const { return sizes_; }
+
  private:
   Result<std::unique_ptr<PlanNode>> build_source(const OpSpec& source, const Path& path) {
-    if (source.parts.empty()) return leaf_node(branches_[next_++].ordering.order);
+    if (source.parts.empty()) return leaf(data_.branches[next_++], path_text(path));
     std::vector<std::unique_ptr<PlanNode>> children;
     for (const PipelinePart& part : source.parts) {
       Path inner = path;
@@ -51,57 +77,58 @@ class PlanBuilder {
     }
     if (source.name == "concat") return concat_node(std::move(children));
     // The name of a part has no slash, so no leaf has this seed.
-    const uint64_t seed = seed_of(seed_, fmt::format("{}/", fmt::join(path, "/")));
-    const std::vector<MixOptions::Stage> stages = stages_of(source, children);
-    if (stages.empty()) return shuffled_union_node(std::move(children), seed);
-    return mix(source, std::move(children), {.seed = seed, .stages = stages});
+    const uint64_t seed = seed_of(seed_, path_text(path) + "/");
+    std::vector<int64_t> sizes;
+    for (const auto& child : children) sizes.push_back(child->size());
+    MixOptions options = shares_of(source, sizes);
+    if (options.stages.empty()) return shuffled_union_node(std::move(children), seed);
+    options.seed = seed;
+    const auto change = changes_.mixes.find(path_text(path));
+    if (change == changes_.mixes.end()) {
+      FOREBAY_RETURN_IF_ERROR(check_empty_parts(source, sizes, options));
+      return mix_node(std::move(children), options);
+    }
+    options = changed(std::move(options), change->second, data_.sizes.at(path_text(path)).source);
+    FOREBAY_RETURN_IF_ERROR(check_empty_parts(source, sizes, options));
+    return continued_mix_node(std::move(children), options, change->second.drawn);
   }
 
-  static Result<std::unique_ptr<PlanNode>> mix(const OpSpec& source, std::vector<std::unique_ptr<PlanNode>> children,
-                                               MixOptions options) {
-    options.ramp_linear = source.args.value("ramp", Json()) == "linear";
-    options.end = source.args.value("end", Json()) == "all" ? MixEnd::kAll : MixEnd::kFirst;
-    const Json samples = source.args.value("samples", Json());
-    if (samples.is_number_integer()) options.samples = samples.get<int64_t>();
+  Result<std::unique_ptr<PlanNode>> leaf(const BranchData& branch, const std::string& path) const {
+    const auto growth = changes_.grown.find(path);
+    if (growth == changes_.grown.end()) return leaf_node(branch.ordering.order);
+    FOREBAY_ASSIGN(std::shared_ptr<const Order> order, order_of_grown(branch, growth->second));
+    return leaf_node(std::move(order));
+  }
+
+  // An epoch keeps its length, so that positions keep their meaning.
+  static MixOptions changed(MixOptions options, const PlanChanges::Mix& change, int64_t size) {
+    options.samples = size;
+    if (change.weights.empty()) {
+      options.stages = stages_from(options, change.from);
+    } else {
+      options.stages = {{change.from, std::vector<double>(change.weights.begin(), change.weights.end())}};
+    }
+    return options;
+  }
+
+  static Status check_empty_parts(const OpSpec& source, const std::vector<int64_t>& sizes, const MixOptions& options) {
     for (const MixOptions::Stage& stage : options.stages) {
-      for (size_t part = 0; part < children.size(); ++part) {
-        if (stage.weights[part] > 0 && children[part]->size() == 0)
+      for (size_t part = 0; part < sizes.size(); ++part) {
+        if (stage.weights[part] > 0 && sizes[part] == 0)
           return invalid_argument(
               fmt::format("mix: '{}' has no samples, and a weight above 0; give it the weight 0, "
                           "or leave it out",
                           source.parts[part].name));
       }
     }
-    return mix_node(std::move(children), options);
-  }
-
-  // The stages of the shares; empty if each sample comes once.
-  static std::vector<MixOptions::Stage> stages_of(const OpSpec& source,
-                                                  const std::vector<std::unique_ptr<PlanNode>>& children) {
-    std::vector<MixOptions::Stage> stages;
-    const Json weights = source.args.value("weights", Json()), schedule = source.args.value("schedule", Json());
-    const Json temperature = source.args.value("temperature", Json());
-    if (weights.is_object()) stages.push_back({0, in_order(source, weights)});
-    if (schedule.is_array()) {
-      for (const Json& stage : schedule) stages.push_back({stage[0].get<int64_t>(), in_order(source, stage[1])});
-    }
-    if (temperature.is_number()) {
-      stages.emplace_back();
-      for (const auto& child : children)
-        stages.back().weights.push_back(std::pow(static_cast<double>(child->size()), 1 / temperature.get<double>()));
-    }
-    return stages;
-  }
-
-  static std::vector<double> in_order(const OpSpec& source, const Json& weights) {
-    std::vector<double> values;
-    for (const PipelinePart& part : source.parts) values.push_back(weights[part.name].get<double>());
-    return values;
+    return {};
   }
 
   const uint64_t seed_;
-  const std::vector<BranchData>& branches_;
-  size_t next_ = 0;  // the next leaf
+  const DataPlan& data_;
+  const PlanChanges& changes_;
+  size_t next_;  // the next leaf
+  std::map<std::string, PartSize> sizes_;
 };
 
 // The fields of a branch's batches by name, as far as they are known without user code.
@@ -174,8 +201,35 @@ Status order_branches(const Description& description, uint64_t seed, DataPlan* d
     const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
     FOREBAY_ASSIGN(branch.ordering, branch.chosen.order(shuffle, chunks, branch.seed));
   }
-  FOREBAY_ASSIGN(data->plan, PlanBuilder(seed, data->branches).build(description, {}));
+  const PlanChanges unchanged;
+  PlanBuilder builder(seed, *data, unchanged);
+  FOREBAY_ASSIGN(data->plan, builder.build(description, {}));
+  data->sizes = builder.sizes();
   return {};
+}
+
+Result<std::unique_ptr<PlanNode>> plan_of(const PlannedPart& part, uint64_t seed, const DataPlan& data,
+                                          const PlanChanges& changes) {
+  return PlanBuilder(seed, data, changes, part.first_leaf).build(part.description, part.path);
+}
+
+MixOptions shares_of(const OpSpec& mix, const std::vector<int64_t>& part_sizes) {
+  MixOptions options;
+  const Json weights = mix.args.value("weights", Json()), schedule = mix.args.value("schedule", Json());
+  const Json temperature = mix.args.value("temperature", Json()), samples = mix.args.value("samples", Json());
+  if (weights.is_object()) options.stages.push_back({0, in_order(mix, weights)});
+  if (schedule.is_array()) {
+    for (const Json& stage : schedule) options.stages.push_back({stage[0].get<int64_t>(), in_order(mix, stage[1])});
+  }
+  if (temperature.is_number()) {
+    options.stages.emplace_back();
+    for (const int64_t size : part_sizes)
+      options.stages.back().weights.push_back(std::pow(static_cast<double>(size), 1 / temperature.get<double>()));
+  }
+  options.ramp_linear = mix.args.value("ramp", Json()) == "linear";
+  options.end = mix.args.value("end", Json()) == "all" ? MixEnd::kAll : MixEnd::kFirst;
+  if (samples.is_number_integer()) options.samples = samples.get<int64_t>();
+  return options;
 }
 
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,11 +9,14 @@
 #include "base/source.h"
 #include "loader/compile/ordering.h"
 #include "loader/samples/chosen_samples.h"
+#include "loader/samples/plan_changes.h"
 #include "pipeline/branches.h"
 #include "pipeline/itinerary.h"
 #include "plan/node.h"
 
 namespace forebay {
+
+struct OpSpec;
 
 /// A branch of a pipeline over data sets, with the samples that take part and their order.
 struct BranchData {
@@ -26,10 +30,19 @@ struct BranchData {
   Ordering ordering = {};
 };
 
+/// Draws of an epoch of a part.
+struct PartSize {
+  int64_t source = 0;  ///< of its source
+  int64_t whole = 0;   ///< of the part, whose steps may repeat those
+};
+
 /// The samples of all branches of a pipeline, and the plan that says which of them comes when.
 struct DataPlan {
   std::vector<BranchData> branches;
   std::shared_ptr<const PlanNode> plan;
+  /// By path; those of the whole pipeline are at "". No change of the plan changes them.
+  std::map<std::string, PartSize> sizes = {};
+  PlanChanges changes = {};  ///< of the plan since the run began
 
   int64_t size() const { return plan ? plan->size() : 0; }
   /// The last epoch whose positions the plan computes (see PlanNode).
@@ -48,5 +61,17 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
 /// Decides the order of the chosen samples of each branch, and sets `data->plan`. InvalidArgument
 /// for shares that the parts of a mix cannot have.
 Status order_branches(const Description& description, uint64_t seed, DataPlan* data);
+
+/// A pipeline in a tree of pipelines: all of it, or a part.
+struct PlannedPart {
+  const Description& description;
+  std::vector<std::string> path = {};  ///< empty for all of it
+  size_t first_leaf = 0;               ///< number of its first branch
+};
+/// The plan of a part with changes, which have to fit to it. `data` is of the whole tree.
+Result<std::unique_ptr<PlanNode>> plan_of(const PlannedPart& part, uint64_t seed, const DataPlan& data,
+                                          const PlanChanges& changes);
+/// The shares of a mix, from the sizes of its parts; no stages if each sample comes once.
+MixOptions shares_of(const OpSpec& mix, const std::vector<int64_t>& part_sizes);
 
 }  // namespace forebay

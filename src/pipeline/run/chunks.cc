@@ -56,6 +56,7 @@ void Chunks::clear() {
   ChunkTable::Freed freed;
   closed_before_.reset();
   table_.clear(freed);
+  table_.set_order(core_.steps->order(branch_));  // the steps may follow another plan now
   drop_freed(freed);
 }
 

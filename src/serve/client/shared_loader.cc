@@ -409,6 +409,14 @@ Status SharedLoader::load_state(const std::string& json, bool strict) {
   return {};
 }
 
+Status SharedLoader::load_state_of_changed_parts(const std::string&, bool) {
+  return unsupported("parts=\"changed\" is not for shared loaders yet: leave share= out");
+}
+
+Status SharedLoader::set_weights(const std::map<std::string, double>&) {
+  return unsupported("set_weights() is not for shared loaders yet: leave share= out");
+}
+
 Ledger SharedLoader::stats() const {
   const Result<std::string> answer = impl_->ask(MessageType::kStats, "");
   Result<Ledger> ledger = answer.ok() ? from_message<Ledger>(*answer) : answer.status();
