@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// What becomes of a sequence that is longer than a block.
+/// The treatment of a sequence that is longer than a block.
 enum class LongSequence : uint8_t {
   kSplit,  ///< it goes on in further blocks
   kLeft,   ///< it is cut at its left side: its last elements stay

@@ -12,7 +12,7 @@ namespace forebay {
 
 class BlockLayout;
 
-/// How sequences are put into blocks.
+/// The rule by which sequences are put into blocks.
 enum class PackingRule : uint8_t {
   /// In the order of the sequences, each into the first open block that has space for it. The
   /// number of open blocks is bounded.

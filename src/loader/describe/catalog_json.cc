@@ -23,10 +23,29 @@ constexpr std::array<std::string_view, 10> kEffects = {"content", "taking", "sel
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
 constexpr std::array<std::string_view, 4> kKinds = {"samples", "table", "user code", "parts"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
-constexpr std::array<std::string_view, 21> kTypes = {
-    "int",       "float",          "limit",         "bool",  "text",         "text or none",    "path",
-    "file hash", "size",           "floats",        "range", "low and high", "fields",          "dtype",
-    "bytes",     "number or word", "text by field", "pairs", "scalar",       "values by field", "json"};
+constexpr std::array<std::string_view, 23> kTypes = {"int",
+                                                     "float",
+                                                     "limit",
+                                                     "bool",
+                                                     "text",
+                                                     "text or none",
+                                                     "path",
+                                                     "file hash",
+                                                     "size",
+                                                     "floats",
+                                                     "range",
+                                                     "low and high",
+                                                     "fields",
+                                                     "dtype",
+                                                     "bytes",
+                                                     "number or word",
+                                                     "text by field",
+                                                     "int by field",
+                                                     "float by field",
+                                                     "pairs",
+                                                     "scalar",
+                                                     "values by field",
+                                                     "json"};
 constexpr std::array<std::string_view, 6> kArgUses = {"value", "place", "random", "run", "version", "disk bytes"};
 constexpr std::array<std::string_view, 4> kForms = {"plain", "named", "list", "pairs"};
 constexpr std::array<std::string_view, 3> kFaces = {"all", "python", "c++"};

@@ -53,6 +53,16 @@ Json text_json(const TextByField& text) {
   return std::visit([](const auto& one) { return Json(one); }, text);
 }
 
+Json by_field_json(const IntByField& number) {
+  return std::visit([](const auto& one) { return Json(one); }, number.value);
+}
+
+Json by_field_json(const FloatByField& number) {
+  return std::visit([](const auto& one) { return Json(one); }, number.value);
+}
+
+Json by_field_json(const std::optional<IntByField>& number) { return number ? by_field_json(*number) : Json(); }
+
 Json text_or_none(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
 Json value_json(const TableValue& value) {

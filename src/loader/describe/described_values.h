@@ -25,6 +25,10 @@ Json size_json(const ImageSize& size);
 /// Returns a single number as it is, several numbers as a list, and null for none.
 Json range_json(const std::vector<double>& range);
 Json text_json(const TextByField& text);
+Json by_field_json(const IntByField& number);
+Json by_field_json(const FloatByField& number);
+/// Returns null for no number.
+Json by_field_json(const std::optional<IntByField>& number);
 /// Returns null for an empty text.
 Json text_or_none(std::string text);
 Json value_json(const TableValue& value);
