@@ -206,8 +206,8 @@ def labels_of(loader):
 
 def test_nothing_depends_on_threads_and_ranks_and_a_run_goes_on_with_others(chats, table):
     options = {"length": lengths_of(*FIELDS), "eos": 2, "shift": 1, "cu_seqlens": True, "how": "best-fit"}
-    for pipeline in (fb.Dataset(chats).shuffle().pack(**options), fb.parquet(table).shuffle(block=2).pack(**options)):
-        pipeline = pipeline.batch(2, last="pad")
+    for packed in (fb.Dataset(chats).shuffle().pack(**options), fb.parquet(table).shuffle(block=2).pack(**options)):
+        pipeline = packed.batch(2, last="pad")
         digests = {fb.digest(fb.Loader(pipeline, epochs=1, seed=5, threads=threads)) for threads in (1, 3)}
         for world in (2, 3):
             digests.add(fb.digest(*[fb.Loader(pipeline, epochs=1, seed=5, rank=rank, world_size=world) for rank in range(world)]))
@@ -220,10 +220,18 @@ def test_nothing_depends_on_threads_and_ranks_and_a_run_goes_on_with_others(chat
             state = json.loads(json.dumps(loader.state_dict()))
         rest = []
         for rank in range(2):
-            with fb.Loader(pipeline, epochs=1, seed=5, rank=rank, world_size=2) as loader:
+            with fb.Loader(packed.batch(3, last="pad"), epochs=1, seed=5, rank=rank, world_size=2) as loader:
                 loader.load_state_dict(state)
                 rest += labels_of(loader)
         assert sorted(rest) == sorted(whole[6:])
+
+
+def test_memory_is_what_was_given(chats, table):
+    for source in (fb.Dataset(chats), fb.parquet(table)):
+        pipeline = source.pack(lengths_of(*FIELDS), eos=2, cu_seqlens=True).batch(4)
+        with fb.Loader(pipeline, epochs=1, memory="2MB") as loader:
+            assert sum(len(batch.ids) for batch in loader) > 0
+            assert loader.stats()["memory_bytes"]["peak"] <= 2_000_000
 
 
 def arrays(dtype=np.int32, **others):
