@@ -69,6 +69,22 @@ def questions(root, old=1000, new=4000):
     return root
 
 
+def chats(root, count=600):
+    """A Parquet file with conversations: their tokens, and a mask that is 1 for those of the answer."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    root, draw = Path(root), np.random.default_rng(8)
+    root.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for _ in range(count):
+        question, answer = (int(1 + length) for length in draw.lognormal(2.5, 0.8, 2))
+        rows.append({"tokens": draw.integers(3, 1000, question + answer), "loss_mask": [0] * question + [1] * answer})
+    types = pa.schema({"tokens": pa.list_(pa.int32()), "loss_mask": pa.list_(pa.uint8())})
+    pq.write_table(pa.Table.from_pylist(rows, schema=types), root / "chats.parquet", row_group_size=300)
+    return root
+
+
 def clicks(root, files=3, rows=4000):
     """Parquet files with numbers, a text, nulls and a list."""
     import pyarrow as pa

@@ -422,15 +422,41 @@ struct ExtractTextOptions {
 
 /// For Pipeline::pack().
 struct PackOptions {
-  /// The field of one axis, of numbers; of user code, too. Other fields (labels, masks) would be
-  /// lost, which is InvalidArgument: leave them out by `.select("tokens")` before. `key` goes
-  /// without a word.
+  /// The main one of the packed fields, of one axis, of numbers; of user code, too. Other fields
+  /// that are not in length would be lost, which is InvalidArgument: leave them out by
+  /// `.select("tokens")` before. `key` goes without a word.
   std::string field = "tokens";
-  /// Blocks that a row may still go into; the fullest is closed where there would be more. More
-  /// leave less padding.
+  /// "first-fit": what of a row fills blocks has these to itself, the rest of it goes whole into
+  /// the first open block with room. "best-fit": the same, the longest first, each into the fullest
+  /// block with room. "cut": row after row, cut every length elements, so that only the last block
+  /// has padding.
+  std::string how = "first-fit";
+  /// What becomes of a row that is longer than a block: "split" into several; "right" or "left":
+  /// cut off at that side, as `truncation_side` of tokenizers, so "right" keeps the first elements;
+  /// "drop": left out, which is logged; "error": InvalidArgument that names the sample.
+  std::string too_long = "split";
+  /// A number that is appended to each row before it is packed, empty ones apart. One number is for
+  /// the main field and `labels`; other fields repeat their last element, as do those that
+  /// `{"tokens": 2}` does not name.
+  std::optional<IntByField> eos = {};
+  /// 1: each element of `labels` is the next one of its segment, and the last is the field's
+  /// pad_value. Where `labels` is not packed, it is made of the main field. `{"labels": 1,
+  /// "loss_mask": 1}` shifts other fields.
+  std::optional<IntByField> shift = {};
+  /// Number in places that no row fills, in all fields but `labels`, or for each field. That of
+  /// `labels` is -100, which losses leave out, if it is not named.
+  FloatByField pad_value = 0.0;
+  /// Rows in a block at most; any number by default.
+  std::optional<int64_t> max_segments = {};
+  /// Adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that
+  /// the last is length; ragged, or filled up with length to max_segments + 2. And `max_seqlen`:
+  /// the length of the longest of them.
+  bool cu_seqlens = false;
+  /// Of "first-fit": blocks that a row may still go into; the fullest is closed where there would
+  /// be more. More leave less padding.
   int64_t open_blocks = 64;
-  /// Number in places that no row fills.
-  double pad_value = 0.0;
+  /// Of "best-fit": rows that share blocks; more leave less padding, and lie further apart.
+  int64_t window = 65536;
 };
 
 /// For Pipeline::tokenize().

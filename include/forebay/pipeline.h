@@ -284,10 +284,10 @@ class Pipeline {
   /// Replaces the ids in a field by rows of a .npy file whose first axis is the id: the shape (n,)
   /// becomes (n, …). This call reads the file for its hash.
   Pipeline embed(std::string_view table, EmbedOptions options = {}) const;
-  /// Packs rows of different lengths into blocks of `length`. The blocks are the samples of all
-  /// later steps: the field, `segments` and `positions`, each of the shape (length,). A pass over
-  /// all samples before the first batch finds the lengths.
-  Pipeline pack(int64_t length, PackOptions options = {}) const;
+  /// Packs rows of different lengths into blocks of `length`, the same for each field. The blocks
+  /// are the samples of all later steps: the fields, `segments` and `positions`, each of the shape
+  /// (length,). A pass over all samples before the first batch finds the lengths.
+  Pipeline pack(IntByField length, PackOptions options = {}) const;
   /// Stores the results of the steps before it for later epochs and runs: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;

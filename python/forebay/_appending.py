@@ -77,8 +77,14 @@ def _one_or_list(value: Any) -> Any:
     return value[0] if len(value) == 1 else list(value)
 
 
-def _by_field(value: str | Mapping[str, str]) -> str | dict[str, str]:
+def _by_field(value: Any) -> Any:
     return dict(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _float_by_field(name: str, value: float | Mapping[str, float]) -> float | dict[str, float]:
+    if not isinstance(value, Mapping):
+        return _float(name, value)
+    return {field: _float(f"{name} of '{field}'", one) for field, one in sorted(value.items())}
 
 
 def _range(name: str, value: float | tuple[float, float] | None) -> float | list[float] | None:

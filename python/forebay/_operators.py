@@ -12,6 +12,7 @@ from ._appending import (
     _by_field,
     _dtype_name,
     _float,
+    _float_by_field,
     _floats,
     _hash_of,
     _limit,
@@ -896,38 +897,81 @@ class Operators(Appending):
         """
         return self._then("extract_text", field=None if field == "text" else _one_or_list(field))
 
-    def pack(self, length: int, field: str = "tokens", *, open_blocks: int = 64, pad_value: float = 0.0) -> Pipeline:
+    def pack(
+        self,
+        length: int | Mapping[str, int],
+        field: str = "tokens",
+        *,
+        how: str = "first-fit",
+        too_long: str = "split",
+        eos: int | Mapping[str, int] | None = None,
+        shift: int | Mapping[str, int] | None = None,
+        pad_value: float | Mapping[str, float] = 0.0,
+        max_segments: int | None = None,
+        cu_seqlens: bool = False,
+        open_blocks: int = 64,
+        window: int = 65536,
+    ) -> Pipeline:
         """Rows of different lengths side by side in blocks of one length, which are the samples from here on.
 
-        What of a row fills blocks has these to itself, the rest of it goes whole into the first open block with room
-        (first-fit). So it is decided once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a
-        pass over all samples before the first batch, in which a `.cache()` in front keeps what is made. `.shuffle()`
-        mixes blocks. Only it and `.batch` may follow.
+        `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are
+        as long as each other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is
+        decided once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a pass over all samples
+        before the first batch, in which a `.cache()` in front keeps what is made. `.shuffle()` mixes blocks. Only it,
+        `.repeat` and `.batch` may follow, and a mix of pipelines that end so.
 
         A batch of b blocks has these fields, and no others:
 
-        - `tokens` (the packed field's name): (b, length), in its own type
+        - `tokens` and the other packed fields: (b, length), in their own types
+        - `labels`, with `shift=`: (b, length), of the type of the tokens
         - `segments`: int32 (b, length), which of the block's rows an element is of, from 1 on; 0 where there is padding
-        - `positions`: int32 (b, length), its place in its row
+        - `positions`: int32 (b, length), its place in its segment, from 0 on; 0 where there is padding
+        - `cu_seqlens` and `max_seqlen`, with `cu_seqlens=True`: int32, for attention over rows of different lengths
 
         Rows of a table share blocks with those of the same row group only. The place of bad samples (`on_error="skip"`
         or `"replace"`) stays empty. InvalidArgument where a row is not as long as when the lengths were taken: what
         stands before must give the same every time.
 
         Args:
-            length: elements of a block.
-            field: the field of one axis, of numbers; of user code, too. Other fields (labels, masks) would be lost,
-                which is InvalidArgument: leave them out by `.select("tokens")` before. `key` goes without a word.
-            open_blocks: blocks that a row may still go into; the fullest is closed where there would be more. More
-                leave less padding.
-            pad_value: number in places that no row fills.
+            length: elements of a block; or for each packed field, the same for all: `{"tokens": 2048, "labels": 2048}`.
+            field: the main one of the packed fields, of one axis, of numbers; of user code, too. Other fields that are
+                not in length would be lost, which is InvalidArgument: leave them out by `.select("tokens")` before.
+                `key` goes without a word.
+            how: "first-fit": what of a row fills blocks has these to itself, the rest of it goes whole into the first
+                open block with room. "best-fit": the same, the longest first, each into the fullest block with room.
+                "cut": row after row, cut every length elements, so that only the last block has padding.
+            too_long: what becomes of a row that is longer than a block: "split" into several; "right" or "left": cut
+                off at that side, as `truncation_side` of tokenizers, so "right" keeps the first elements; "drop": left
+                out, which is logged; "error": InvalidArgument that names the sample.
+            eos: a number that is appended to each row before it is packed, empty ones apart. One number is for the main
+                field and `labels`; other fields repeat their last element, as do those that `{"tokens": 2}` does not
+                name.
+            shift: 1: each element of `labels` is the next one of its segment, and the last is the field's pad_value.
+                Where `labels` is not packed, it is made of the main field. `{"labels": 1, "loss_mask": 1}` shifts other
+                fields.
+            pad_value: number in places that no row fills, in all fields but `labels`, or for each field. That of
+                `labels` is -100, which losses leave out, if it is not named.
+            max_segments: rows in a block at most; any number by default.
+            cu_seqlens: adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that the
+                last is length; ragged, or filled up with length to max_segments + 2. And `max_seqlen`: the length of
+                the longest of them.
+            open_blocks: of "first-fit": blocks that a row may still go into; the fullest is closed where there would be
+                more. More leave less padding.
+            window: of "best-fit": rows that share blocks; more leave less padding, and lie further apart.
         """
         return self._then(
             "pack",
-            length=length,
+            length=_by_field(length),
             field=None if field == "tokens" else field,
+            how=None if how == "first-fit" else how,
+            too_long=None if too_long == "split" else too_long,
+            eos=None if eos is None else _by_field(eos),
+            shift=None if shift is None else _by_field(shift),
+            pad_value=None if pad_value == 0.0 else _float_by_field("pack: pad_value", pad_value),
+            max_segments=max_segments,
+            cu_seqlens=bool(cu_seqlens) or None,
             open_blocks=None if open_blocks == 64 else open_blocks,
-            pad_value=None if pad_value == 0.0 else _float("pack: pad_value", pad_value),
+            window=None if window == 65536 else window,
         )
 
     def tokenize(

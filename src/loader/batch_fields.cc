@@ -36,15 +36,34 @@ BatchFieldDescription describe_output(const OutputField& output) {
 
 }  // namespace
 
+namespace {
+
+std::vector<BatchFieldDescription> describe_blocks(const PackingStep& packing,
+                                                   const std::vector<OutputField>& outputs) {
+  const Shape block{packing.blocks->length()};
+  std::vector<BatchFieldDescription> fields;
+  for (const BlockField& field : packing.fields) {
+    fields.push_back(dense(field.name, DType::kInt32, block));
+    if (field.value != BlockValue::kElements) continue;
+    const Field& of = outputs[field.output].field;
+    // User code decides the type of its numbers.
+    if (of.kind != FieldKind::kTensor) fields.back() = {field.name, {}, {}, block};
+    if (of.kind == FieldKind::kTensor) fields.back().dtype = of.dtype;
+  }
+  if (const auto& segments = packing.segment_ends) {
+    fields.push_back(dense(segments->ends, DType::kInt32, Shape{segments->entries}));
+    if (segments->entries == 0) fields.back() = {segments->ends, BatchField::Kind::kRagged, DType::kInt32, {}};
+    fields.push_back(dense(segments->longest, DType::kInt32, {}));
+  }
+  return fields;
+}
+
+}  // namespace
+
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
+  if (const auto& packing = plan.first().packing) return describe_blocks(*packing, plan.outputs());
   std::vector<BatchFieldDescription> fields;
   for (const OutputField& output : plan.outputs()) fields.push_back(describe_output(output));
-  if (!plan.first().packing || fields.empty()) return fields;
-  const Shape block{plan.first().packing->blocks->length()};
-  fields.front().row = block;
-  if (fields.front().dtype) fields.front().kind = BatchField::Kind::kDense;
-  fields.push_back(dense(plan.first().packing->segments, DType::kInt32, block));
-  fields.push_back(dense(plan.first().packing->positions, DType::kInt32, block));
   return fields;
 }
 

@@ -1,14 +1,15 @@
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "ops/pack_arguments.h"
 #include "pipeline/block_rows.h"
 
 namespace forebay {
 namespace {
-
-constexpr const char* kSegments = "segments";
-constexpr const char* kPositions = "positions";
 
 void check_sequence(const Field& field, Problems& problems) {
   if (field.kind == FieldKind::kAny) return;  // known when a sample is seen
@@ -21,94 +22,156 @@ void check_sequence(const Field& field, Problems& problems) {
   }
 }
 
-void check_others(const std::string& packed, const Schema& schema, Problems& problems) {
+void check_others(const std::vector<std::string>& packed, const Schema& schema, Problems& problems) {
   std::vector<std::string> names;
   for (const Field& field : schema) {
-    if (field.name != packed && !field.optional && !is_droppable(field.name, field.kind)) names.push_back(field.name);
+    if (std::ranges::find(packed, field.name) == packed.end() && !field.optional &&
+        !is_droppable(field.name, field.kind))
+      names.push_back(field.name);
   }
   if (names.empty()) return;
   Problem lost = dropped_fields_problem(packed, names);
   problems.add(std::move(lost.message), std::move(lost.remedy));
 }
 
-Field field_of_blocks(const std::string& name, int64_t length, DType dtype) {
+void check_packed(const std::vector<std::string>& packed, const Schema& schema, Problems& problems) {
+  bool any = schema.open_ended;
+  for (const std::string& name : packed) {
+    const auto index = schema.find(name);
+    any |= index.has_value();
+    if (index) check_sequence(schema[*index], problems);
+    if (!index && !schema.open_ended)
+      problems.add(fmt::format("there is no field '{}'", name),
+                   fmt::format("give field=; the fields here are: {}", schema.names()));
+  }
+  if (any) check_others(packed, schema, problems);
+}
+
+Field field_of_blocks(const std::string& name, Shape shape) {
   Field field;
   field.name = name;
-  field.dtype = dtype;
-  field.shape = Shape{length};
+  field.dtype = DType::kInt32;
+  field.shape = shape;
   return field;
 }
 
-void infer_pack(const Args& args, Schema& schema, Problems& problems) {
-  const int64_t length = args.integer("length");
-  // Segments and positions are int32.
-  constexpr int64_t kLongest = (int64_t{1} << 31) - 1;
-  if (length < 1 || length > kLongest)
-    problems.add(fmt::format("length is {}", length), fmt::format("give 1 to {}", kLongest));
-  if (args.integer("open_blocks") < 1)
-    problems.add(fmt::format("open_blocks is {}", args.integer("open_blocks")), "give at least 1");
-  const std::string name = args.text("field");
-  if (name == kSegments || name == kPositions)
-    problems.add(fmt::format("the field is called '{}', as one that this step makes", name),
-                 "give it another name, with .rename");
-  const auto index = schema.find(name);
-  if (!index && !schema.open_ended)
-    problems.add(fmt::format("there is no field '{}'", name),
-                 fmt::format("give field=; the fields here are: {}", schema.names()));
-  if (index) check_sequence(schema[*index], problems);
-  if (index || schema.open_ended) check_others(name, schema, problems);
-  Field packed = field_of_blocks(name, length, DType::kInt32);
-  if (index && schema[*index].kind == FieldKind::kTensor) {
-    packed.dtype = schema[*index].dtype;
-  } else {
-    packed.kind = FieldKind::kAny;
-    packed.shape = Shape{};
+Schema blocks_of(const PackArguments& pack, const Schema& schema, Problems& problems) {
+  std::vector<Field> fields;
+  for (const auto& [from, block] : pack.block_fields()) {
+    Field& field = fields.emplace_back(field_of_blocks(block.name, Shape{pack.length()}));
+    if (block.value != BlockValue::kElements) continue;
+    const auto index = schema.find(from);
+    if (index && schema[*index].kind == FieldKind::kTensor) {
+      field.dtype = schema[*index].dtype;
+      if (auto problem = number_problem(block, from, field.dtype))
+        problems.add(std::move(problem->message), std::move(problem->remedy));
+    } else {
+      field.kind = FieldKind::kAny;
+      field.shape = Shape{};
+    }
   }
-  schema = Schema(
-      {packed, field_of_blocks(kSegments, length, DType::kInt32), field_of_blocks(kPositions, length, DType::kInt32)});
+  if (const auto segments = pack.segment_ends()) {
+    fields.push_back(
+        field_of_blocks(segments->ends, Shape{segments->entries > 0 ? segments->entries : Shape::kUnknown}));
+    fields.push_back(field_of_blocks(segments->longest, Shape{}));
+  }
+  return Schema(std::move(fields));
 }
 
-FieldUse pack_uses(const OpSpec& op, const Schema&) {
-  const Json given = op.args.value("field", Json("tokens"));
-  const std::string field = given.is_string() ? given.get<std::string>() : std::string();
-  return {{field}, {field, kSegments, kPositions}};
+void infer_pack(const Args& args, Schema& schema, Problems& problems) {
+  check_pack_arguments(args, problems);
+  if (problems.any()) return;
+  const PackArguments pack(args);
+  check_packed(pack.fields(), schema, problems);
+  schema = blocks_of(pack, schema, problems);
 }
 
 }  // namespace
 
 OpDef pack_op() {
-  return make_op(
-      {.name = "pack",
-       .group = OpGroup::kText,
-       .help = R"(Rows of different lengths side by side in blocks of one length, which are the samples from here on.
+  OpParts parts;
+  parts.name = "pack";
+  parts.group = OpGroup::kText;
+  parts.help = R"(Rows of different lengths side by side in blocks of one length, which are the samples from here on.
 
-What of a row fills blocks has these to itself, the rest of it goes whole into the first open block with room (first-fit). So it is
-decided once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch,
-in which a `.cache()` in front keeps what is made. `.shuffle()` mixes blocks. Only it and `.batch` may follow.
+`.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are as long as each
+other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is decided once, by the lengths, for all
+epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch, in which a `.cache()` in front keeps what
+is made. `.shuffle()` mixes blocks. Only it, `.repeat` and `.batch` may follow, and a mix of pipelines that end so.
 
 A batch of b blocks has these fields, and no others:
 
-- `tokens` (the packed field's name): (b, length), in its own type
+- `tokens` and the other packed fields: (b, length), in their own types
+- `labels`, with `shift=`: (b, length), of the type of the tokens
 - `segments`: int32 (b, length), which of the block's rows an element is of, from 1 on; 0 where there is padding
-- `positions`: int32 (b, length), its place in its row
+- `positions`: int32 (b, length), its place in its segment, from 0 on; 0 where there is padding
+- `cu_seqlens` and `max_seqlen`, with `cu_seqlens=True`: int32, for attention over rows of different lengths
 
 Rows of a table share blocks with those of the same row group only. The place of bad samples (`on_error="skip"` or `"replace"`) stays
-empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.)",
-       .args = {{"length", ArgType::kInt, true, nullptr, "elements of a block"},
-                implied({"field", ArgType::kText, false, "tokens",
-                         "the field of one axis, of numbers; of user code, too. Other fields (labels, masks) would be "
-                         "lost, which is InvalidArgument: leave them out by `.select(\"tokens\")` before. `key` goes "
-                         "without a word."}),
-                implied({"open_blocks", ArgType::kInt, false, 64,
-                         "blocks that a row may still go into; the fullest is closed where there would be more. More "
-                         "leave less padding.",
-                         ArgForm::kNamed}),
-                implied(
-                    {"pad_value", ArgType::kFloat, false, 0.0, "number in places that no row fills", ArgForm::kNamed})},
-       .infer = infer_pack,
-       .effect = OpEffect::kPacking,
-       .freezes = true,
-       .uses = pack_uses});
+empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.)";
+  parts.infer = infer_pack;
+  parts.effect = OpEffect::kPacking;
+  parts.freezes = true;
+  parts.args = {
+      {"length", ArgType::kIntByField, true, nullptr,
+       "elements of a block; or for each packed field, the same for all: `{\"tokens\": 2048, \"labels\": 2048}`"},
+      implied(
+          {"field", ArgType::kText, false, "tokens",
+           "the main one of the packed fields, of one axis, of numbers; of user code, too. Other fields that are not "
+           "in length would be lost, which is InvalidArgument: leave them out by `.select(\"tokens\")` before. `key` "
+           "goes without a word."}),
+      implied(
+          {"how", ArgType::kText, false, "first-fit",
+           "\"first-fit\": what of a row fills blocks has these to itself, the rest of it goes whole into the first "
+           "open block with room. \"best-fit\": the same, the longest first, each into the fullest block with room. "
+           "\"cut\": row after row, cut every length elements, so that only the last block has padding.",
+           ArgForm::kNamed}),
+      implied({"too_long", ArgType::kText, false, "split",
+               "what becomes of a row that is longer than a block: \"split\" into several; \"right\" or \"left\": cut "
+               "off at that side, as `truncation_side` of tokenizers, so \"right\" keeps the first elements; \"drop\": "
+               "left out, which is logged; \"error\": InvalidArgument that names the sample.",
+               ArgForm::kNamed}),
+      {"eos", ArgType::kIntByField, false, nullptr,
+       "a number that is appended to each row before it is packed, empty ones apart. One number is for the main field "
+       "and "
+       "`labels`; other fields repeat their last element, as do those that `{\"tokens\": 2}` does not name.",
+       ArgForm::kNamed},
+      {"shift", ArgType::kIntByField, false, nullptr,
+       "1: each element of `labels` is the next one of its segment, and the last is the field's pad_value. Where "
+       "`labels` is not "
+       "packed, it is made of the main field. `{\"labels\": 1, \"loss_mask\": 1}` shifts other fields.",
+       ArgForm::kNamed},
+      implied({"pad_value", ArgType::kFloatByField, false, 0.0,
+               "number in places that no row fills, in all fields but `labels`, or for each field. That of `labels` is "
+               "-100, "
+               "which losses leave out, if it is not named.",
+               ArgForm::kNamed}),
+      {"max_segments", ArgType::kInt, false, nullptr, "rows in a block at most; any number by default",
+       ArgForm::kNamed},
+      implied(
+          {"cu_seqlens", ArgType::kBool, false, false,
+           "adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that the last is "
+           "length; "
+           "ragged, or filled up with length to max_segments + 2. And `max_seqlen`: the length of the longest of them.",
+           ArgForm::kNamed}),
+      implied(
+          {"open_blocks", ArgType::kInt, false, 64,
+           "of \"first-fit\": blocks that a row may still go into; the fullest is closed where there would be more. "
+           "More leave less padding.",
+           ArgForm::kNamed}),
+      implied({"window", ArgType::kInt, false, 65'536,
+               "of \"best-fit\": rows that share blocks; more leave less padding, and lie further apart",
+               ArgForm::kNamed})};
+  parts.uses = [defs = parts.args](const OpSpec& op, const Schema&) {
+    const Args args(op.args, defs);
+    const PackArguments pack(args);
+    FieldUse use{pack.fields(), {}};
+    for (const NamedBlockField& block : pack.block_fields()) use.makes.push_back(block.field.name);
+    if (const auto segments = pack.segment_ends())
+      use.makes.insert(use.makes.end(), {segments->ends, segments->longest});
+    return use;
+  };
+  return make_op(std::move(parts));
 }
 
 }  // namespace forebay

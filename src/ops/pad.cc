@@ -1,9 +1,8 @@
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 
+#include "base/can_hold.h"
 #include "base/convert.h"
 #include "ops/column/column.h"
 #include "ops/definition/args.h"
@@ -21,24 +20,6 @@ Status too_long(const std::string& name, int64_t length, int64_t allowed) {
   return unsupported(
       fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map", name,
                   length, allowed));
-}
-
-bool can_hold(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kFloat16:
-    case DType::kBfloat16:
-    case DType::kFloat32:
-    case DType::kFloat64: return true;
-    case DType::kBool: return value == 0 || value == 1;
-    default: break;
-  }
-  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
-  const bool is_signed =
-      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
-  // A power of two is exact in a double, but the largest 64-bit value is not. NaN fails all of
-  // these comparisons.
-  const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-  return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
 }
 
 // The batch does the padding, because only it knows the longest row. This operator detects rows

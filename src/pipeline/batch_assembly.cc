@@ -45,7 +45,7 @@ std::vector<CollationPiece> cut_blocks(const BatchAssembly::FieldJob& field, uin
 void write_piece(BatchAssembly::FieldJob& field, const CollationPiece& piece) {
   const BatchAssembly::Blocks& blocks = *field.blocks;
   const size_t count = piece.end - piece.begin;
-  write_blocks(blocks.value, blocks.type, blocks.pad, std::span(*blocks.rows).subspan(piece.begin, count),
+  write_blocks(blocks.field, blocks.type, std::span(*blocks.rows).subspan(piece.begin, count),
                field.rows.subspan(piece.begin, count), field.result.values.buffer.data());
 }
 

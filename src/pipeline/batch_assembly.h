@@ -22,9 +22,8 @@ class BatchAssembly {
  public:
   /// Describes a field of packed blocks.
   struct Blocks {
-    BlockValue value = BlockValue::kElements;
+    BlockField field;
     DType type = DType::kInt32;  ///< type of the sequences' elements
-    double pad = 0;
     size_t count = 0;
     std::shared_ptr<const std::vector<BlockRow>> rows;
   };
@@ -33,10 +32,11 @@ class BatchAssembly {
     std::optional<size_t> output = {};  ///< output of the plan; none for an extra field
     std::string name = {};
     Collation layout = {};
-    std::vector<RowBytes> own_rows = {};  ///< used if the batch has no such list of its rows
-    std::span<const RowBytes> rows = {};  ///< `own_rows`, or rows of the batch
-    std::optional<Blocks> blocks = {};    ///< set for packed blocks; `layout` then describes blocks
-    BatchField result = {};               ///< set once its memory was acquired
+    std::vector<RowBytes> own_rows = {};      ///< used if the batch has no such list of its rows
+    std::span<const RowBytes> rows = {};      ///< `own_rows`, or rows of the batch
+    std::shared_ptr<const void> memory = {};  ///< owns the bytes of `rows`, if no row of the batch does
+    std::optional<Blocks> blocks = {};        ///< set for packed blocks; `layout` then describes blocks
+    BatchField result = {};                   ///< set once its memory was acquired
 
     size_t rows_of_field() const { return blocks ? blocks->count : rows.size(); }
   };

@@ -32,12 +32,12 @@ BatchJob::BatchJob(ExecutionPlan plan, StepPlan step)
 }
 
 void BatchJob::store(size_t output, int64_t row, Value value) {
-  if (plan_.first().packing) cut_to_part(row, value);
+  if (plan_.first().packing) cut_to_part(output, row, value);
   values_.store(output, row, std::move(value));
 }
 
 void BatchJob::set_reference(size_t output, int64_t row, RowBytes bytes) {
-  if (plan_.first().packing) bytes = part_of_sequence(row, bytes, dtype_size(outputs_[output].field.dtype));
+  if (plan_.first().packing) bytes = part_of_sequence(output, row, bytes, dtype_size(outputs_[output].field.dtype));
   values_.set_reference(output, row, bytes);
 }
 
@@ -58,7 +58,7 @@ void BatchJob::reset_rows() {
   for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
-  mismatched_row_ = -1;
+  mismatch_ = -1;
 }
 
 Status BatchJob::delivery_error() const {

@@ -160,10 +160,16 @@ class BatchJob {
   std::span<const RowBytes> remaining_references(size_t output, std::vector<RowBytes>& remaining) const;
 
   // batch_job_blocks.cc: plans that pack sequences.
-  RowBytes part_of_sequence(int64_t row, RowBytes sequence, size_t item);
-  void cut_to_part(int64_t row, Value& sequence);
+  struct Sequences {
+    DType type;  // of the elements
+    std::vector<RowBytes> rows;
+  };
+  RowBytes part_of_sequence(size_t output, int64_t row, RowBytes sequence, size_t item);
+  void cut_to_part(size_t output, int64_t row, Value& sequence);
   Status plan_blocks(BatchAssembly& assembly) const;
-  Result<DType> collect_sequences(std::vector<RowBytes>& rows) const;
+  void plan_segment_ends(const SegmentEnds& fields, int64_t length, BatchAssembly& assembly) const;
+  Result<Sequences> collect_sequences(size_t output) const;
+  std::vector<BlockRow> block_rows() const;
   Batch finish_blocks();
   Status locate(Status status, int64_t row) const;
 
@@ -173,8 +179,9 @@ class BatchJob {
   std::vector<RowJob> rows_;
   std::vector<Buffer> slots_;  // per output; empty if the shape is not known
   RowValues values_;           // of outputs of unknown shape
-  // A row whose sequence differs from its packed length; -1 if there is none.
-  std::atomic<int64_t> mismatched_row_ = -1;
+  // A row and an output (row × outputs + output) whose sequence differs from its packed length; -1
+  // if there is none.
+  std::atomic<int64_t> mismatch_ = -1;
   bool has_slots_ = false;
   Claim claim_;
   Claim reserved_;  // for assembly; no memory was acquired for it yet

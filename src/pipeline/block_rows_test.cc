@@ -42,14 +42,18 @@ TEST(BlockRows, EveryRowWritesUpToTheNextOne) {
   const std::vector<RowBytes> pieces{bytes(0, 3), bytes(16, 4), bytes(0, 8)};
 
   std::vector<uint16_t> elements(16, 7);
-  write_blocks(BlockValue::kElements, DType::kUint16, 9, rows, pieces, reinterpret_cast<uint8_t*>(elements.data()));
+  const auto write = [&](BlockValue value, auto& to) {
+    const BlockField field{.name = "n", .value = value, .pad = 9};
+    write_blocks(field, DType::kUint16, rows, pieces, reinterpret_cast<uint8_t*>(to.data()));
+  };
+  write(BlockValue::kElements, elements);
   EXPECT_EQ(elements,
             (std::vector<uint16_t>{100, 101, 102, 116, 117, 118, 119, 9, 100, 101, 102, 103, 104, 105, 106, 107}));
   std::vector<int32_t> of(16, -1);
-  write_blocks(BlockValue::kSegments, DType::kUint16, 9, rows, pieces, reinterpret_cast<uint8_t*>(of.data()));
+  write(BlockValue::kSegments, of);
   EXPECT_EQ(of, (std::vector<int32_t>{1, 1, 1, 2, 2, 2, 2, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
-  write_blocks(BlockValue::kPositions, DType::kUint16, 9, rows, pieces, reinterpret_cast<uint8_t*>(of.data()));
-  EXPECT_EQ(of, (std::vector<int32_t>{0, 1, 2, 16, 17, 18, 19, 0, 0, 1, 2, 3, 4, 5, 6, 7}));
+  write(BlockValue::kPositions, of);
+  EXPECT_EQ(of, (std::vector<int32_t>{0, 1, 2, 0, 1, 2, 3, 0, 0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(BlockRows, WhatWasLeftOutIsPadding) {
@@ -57,8 +61,37 @@ TEST(BlockRows, WhatWasLeftOutIsPadding) {
   const std::vector<uint8_t> numbers{5, 6};
   std::vector<uint8_t> elements(6, 7);
   const std::vector<RowBytes> pieces{{}, numbers};
-  write_blocks(BlockValue::kElements, DType::kUint8, 0, rows, pieces, elements.data());
+  write_blocks({.name = "n"}, DType::kUint8, rows, pieces, elements.data());
   EXPECT_EQ(elements, (std::vector<uint8_t>{0, 0, 5, 6, 0, 0}));
+}
+
+// The elements of one row of a block of six, whose sequence has `given` elements: 1, 2, ….
+std::vector<int32_t> written(const BlockField& field, int32_t given, BlockRow row) {
+  std::vector<int32_t> sequence(static_cast<size_t>(given)), block(6, 7);
+  std::iota(sequence.begin(), sequence.end(), 1);
+  const RowBytes bytes(reinterpret_cast<const uint8_t*>(sequence.data()), sequence.size() * sizeof(int32_t));
+  row.end = 6;
+  write_blocks(field, DType::kInt32, {&row, 1}, {&bytes, 1}, reinterpret_cast<uint8_t*>(block.data()));
+  return block;
+}
+
+TEST(BlockRows, AnEndIsAppendedAndOtherFieldsRepeatTheirLastElement) {
+  using Block = std::vector<int32_t>;
+  const BlockRow row{.count = 4, .segment = 1, .appended = true}, alone{.count = 1, .segment = 1, .appended = true};
+  EXPECT_EQ(written({.name = "n", .appended = 50}, 3, row), (Block{1, 2, 3, 50, 0, 0}));
+  EXPECT_EQ(written({.name = "n"}, 3, row), (Block{1, 2, 3, 3, 0, 0}));
+  EXPECT_EQ(written({.name = "n", .appended = 50}, 1, alone), (Block{50, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(written({.name = "n"}, 1, alone), (Block{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(written({.name = "n", .appended = 50}, 0, row), (Block{0, 0, 0, 0, 0, 0})) << "it was left out";
+}
+
+TEST(BlockRows, AShiftGivesTheNextElementsOfTheSegment) {
+  using Block = std::vector<int32_t>;
+  const BlockField labels{.name = "n", .shift = 1, .pad = -100, .appended = 50};
+  EXPECT_EQ(written(labels, 4, {.count = 4}), (Block{2, 3, 4, -100, -100, -100}));
+  EXPECT_EQ(written(labels, 3, {.count = 4, .appended = true}), (Block{2, 3, 50, -100, -100, -100}));
+  EXPECT_EQ(written(labels, 1, {.count = 1, .appended = true}), (Block{-100, -100, -100, -100, -100, -100}));
+  EXPECT_EQ(written({.name = "n", .shift = 3, .pad = 9}, 2, {.count = 2}), (Block{9, 9, 9, 9, 9, 9}));
 }
 
 }  // namespace

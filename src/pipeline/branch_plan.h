@@ -101,11 +101,11 @@ struct BranchPlan {
   /// are known.
   uint64_t working_bytes = 0;
   Schema output_schema;
-  /// Set if sequences are packed. The only output is then a row of numbers, which goes into blocks.
+  /// Set if sequences are packed. The outputs are then rows of numbers, which go into blocks.
   std::optional<PackingStep> packing = {};
-  /// Name of the packed field, if user code may add fields that packing would lose. Empty
+  /// Names of the packed fields, if user code may add fields that packing would lose. Empty
   /// otherwise.
-  std::string packed_field = {};
+  std::vector<std::string> packed_fields = {};
   /// Name of the field that marks replayed samples, if these pass all stages again. Empty
   /// otherwise.
   std::string rehearsed_field = {};

@@ -100,9 +100,9 @@ void IndexedItinerary::locate_some(int64_t epoch, std::span<Row> rows) const {
 
 // Replaces the blocks of a plan by their sequences.
 void IndexedItinerary::unpack(StepPlan& plan) const {
-  const BranchSamples& branch = branches_.front();
   const std::vector<Row> blocks = std::exchange(plan.rows, {});
   for (const Row& block : blocks) {
+    const BranchSamples& branch = branches_[block.branch];
     plan.blocks.push_back({block.id, block, plan.rows.size()});
     const size_t first = plan.pieces.size();
     branch.packing->pieces(block.id, &plan.pieces);

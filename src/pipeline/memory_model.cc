@@ -200,13 +200,7 @@ ByteCount MemoryModel::indexed_values(int64_t id) const {
 uint64_t MemoryModel::stored_bytes(int64_t id) const { return plan_->fetches ? plan_->samples().fetch(id).size : 0; }
 
 ByteCount MemoryModel::packed_blocks() const {
-  if (!plan_->packing) return 0;
-  constexpr size_t kLargestItem = 8;
-  const Field& field = plan_->outputs.front().field;
-  const size_t item = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : kLargestItem;
-  const ByteCount elements =
-      ByteCount(nonnegative(shape_.packed_blocks)) * nonnegative(plan_->packing->blocks->length());
-  return elements * (item + 2 * sizeof(int32_t));  // with segments and positions
+  return plan_->packing ? plan_->packing->bytes(shape_.packed_blocks, shape_.rows) : 0;
 }
 
 // Chunks whose rows may meet in one batch: in each lane, the blocks that consecutive rows span,

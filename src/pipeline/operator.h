@@ -51,6 +51,8 @@ enum class ArgType : uint8_t {
   kBytes,
   kNumberOrWord,
   kTextByField,
+  kIntByField,    ///< an integer, or one for each field
+  kFloatByField,  ///< a number, or one for each field
   kPairs,
   kScalar,         ///< a number, a bool or a text
   kValuesByField,  ///< for each field an integer or a text, or several

@@ -309,13 +309,13 @@ Status RowWork::run_stage(size_t index, RowInput& input, const BatchJob& batch, 
 
 // Checked here, since it is known only now which extra fields the function returns.
 Status RowWork::check_packed_alone(const Extras& extras) const {
-  if (plan_->packed_field.empty()) return {};
+  if (plan_->packed_fields.empty()) return {};
   std::vector<std::string> lost;
   for (const auto& [name, value] : extras) {
     if (!is_droppable(name, value.kind)) lost.push_back(name);
   }
   if (lost.empty()) return {};
-  const Problem problem = dropped_fields_problem(plan_->packed_field, lost);
+  const Problem problem = dropped_fields_problem(plan_->packed_fields, lost);
   return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 

@@ -19,6 +19,10 @@ def text(name="lines.txt"):
     return fb.text(name)
 
 
+def tokens():
+    return fb.arrays(tokens="tokens.npy")
+
+
 def mix(**given):
     """Two parts, `a` and `b`, with what is given."""
     return fb.mix({"a": text(), "b": text()}, **given)
@@ -43,6 +47,7 @@ GOOD = {
     "repeated": fb.mix({"a": text().repeat(2), "b": text().repeat(0.5)}).repeat(3),
     "one data set, repeated": text().shuffle().repeat(2).batch(2),
     "repeated blocks": fb.arrays(tokens="tokens.npy").pack(8).repeat(2).batch(2),
+    "packed parts": fb.mix({"a": tokens().pack(8), "b": tokens().shuffle().pack(8, how="best-fit").repeat(2)}).batch(2),
     "steps on all parts": mix().rename(text="line").select("line").cache().batch(4),
     "a field for the part": mix(field="part").select("part").batch(4),
     "fields that are dropped": fb.mix({"a": images(), "b": images().select("image")}).select("image").decode_image().resize(8).batch(2),
@@ -64,7 +69,10 @@ WRONG = [
     (fb.mix({"web/en": text()}), "0: mix", "a part is called 'web/en'", "without '/'"),
     (fb.concat(text(), **{"0": text()}), "0: concat", "two parts are called '0'", "another name"),
     (fb.mix({"a": text().batch(2)}), "a: 1: batch", "no batches of its own", "behind all parts"),
-    (fb.mix({"a": text().pack(8, field="text")}), "a: 1: pack", "not there yet", "leave it out"),
+    (fb.mix({"a": tokens().pack(8), "b": tokens()}), "0: mix", "'a' has packed blocks, and 'b' has samples", "into all parts"),
+    (fb.mix({"a": tokens().pack(8), "b": tokens().pack(8, eos=2)}), "0: mix", "'a' packs with eos=null, and 'b' with eos=2", "give both the same"),
+    (fb.mix({"a": tokens().pack(8), "b": tokens().pack(9)}), "0: mix", "'a' packs with length=8, and 'b' with length=9", "give both the same"),
+    (fb.mix({"a": tokens().pack(8), "b": tokens().pack(8)}, field="part"), "0: mix", "have no field for their part yet", "batch.parts"),
     (fb.mix({"a": a().rehearse(2, 10)}), "a: 1: rehearse", "not there yet", "leave it out"),
     (fb.mix({"a": text().buffer()}), "a: 1: buffer", "for streams", "leave it out"),
     (fb.mix({"a": fb.stream("redis://localhost/0/log", fields={"x": "int64"})}), "a: 0: stream", "streams as parts are not there yet", "by itself"),
@@ -118,7 +126,7 @@ WRONG = [
     (fb.concat(text(), text()).shuffle(), "1: shuffle", "not shuffled together", "mix(), which without weights shuffles over all parts"),
     (mix().take(3), "1: take", "decided in each part", "a.take(n)"),
     (fb.concat(text()).take(3), "1: take", "decided in each part", "concat(a.take(n)"),
-    (mix().pack(8, field="text"), "1: pack", "not there yet", "each part by itself"),
+    (mix().pack(8, field="text"), "1: pack", "do not share blocks", "pack the parts"),
     (mix().rehearse(1, 2), "1: rehearse", "not there yet", "mixed in"),
     (mix().buffer(), "1: buffer", "for streams", "memory="),
     (mix().select("txt"), "1: select", "there is no field 'txt' (did you mean 'text'?)", "the fields here are"),

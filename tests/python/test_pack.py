@@ -47,7 +47,7 @@ def filled(rows, block, pad=0):
     for number, (i, start, count) in enumerate(block, 1):
         tokens += list(rows[i][start:start + count])
         segments += [number] * count
-        positions += range(start, start + count)
+        positions += range(count)
     empty = LENGTH - len(tokens)
     return tokens + [pad] * empty, segments + [0] * empty, positions + [0] * empty
 

@@ -24,7 +24,7 @@ CPP_TYPES = {
     "dtype": {"std::string_view"}, "bytes": {"ByteSize"}, "floats": {"std::vector<double>"}, "range": {"JitterRange"}, "low and high": {"std::vector<double>"}, "number or word": {"double"},
     "limit": {"double"}, "text or none": {"std::string"}, "path": {"std::string", "std::string_view"}, "file hash": {"std::string"},
     "scalar": {"TableValue"}, "values by field": {"std::map<std::string, std::vector<int64_t>>"},
-    "text by field": {"TextByField"}, "weights": {"Weights"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"std::vector<std::string>", "std::map<std::string, std::string>", "std::map<std::string, double>", "std::vector<MixStage>"},
+    "text by field": {"TextByField"}, "int by field": {"IntByField"}, "float by field": {"FloatByField"}, "weights": {"Weights"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"std::vector<std::string>", "std::map<std::string, std::string>", "std::map<std::string, double>", "std::vector<MixStage>"},
 }
 KINDS = {
     "plain": inspect.Parameter.POSITIONAL_OR_KEYWORD, "named": inspect.Parameter.KEYWORD_ONLY,
@@ -93,7 +93,7 @@ def test_python_has_the_sources_of_the_catalog():
 
 
 SAMPLES = {"int": 3, "float": 0.5, "bool": True, "text": "x", "size": 5, "floats": [0.25, 0.75], "fields": ["a", "b"], "dtype": "uint8",
-           "bytes": "1GiB", "number or word": 1.5, "text by field": {"a": "nearest"}, "pairs": {"a": "b"}, "json": 1,
+           "bytes": "1GiB", "number or word": 1.5, "text by field": {"a": "nearest"}, "int by field": {"a": 2}, "float by field": {"a": 0.5}, "pairs": {"a": "b"}, "json": 1,
            "limit": 0.5, "text or none": "x", "path": "x", "file hash": "x", "range": 0.5, "low and high": [0.25, 0.75], "scalar": 1, "values by field": {"a": 1}, "weights": [0.5, 2.0]}
 
 

@@ -95,6 +95,7 @@ def sources(folder: Path) -> list[fb.Pipeline]:
         fb.arrow("rows.arrow"),
         fb.webdataset("shards/{000..099}.tar"),
         fb.text("books/*.txt", by="line").tokenize("tokenizer.json").pack(2048),
+        fb.parquet("chats/*.parquet").pack({"tokens": 2048, "loss_mask": 2048}, how="best-fit", eos={"tokens": 2}, shift=1, pad_value={"labels": -1}),
         fb.jsonl("records.jsonl"),
         fb.hdf5("trace.h5", fields={"x": "/x"}, window=16),
         fb.Dataset(Rows(), workers="threads"),

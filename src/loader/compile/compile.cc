@@ -104,8 +104,8 @@ class Compiler {
     }
     record_user_code_names();
     set_outputs(output);
-    if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_field = output[0].name;
-    if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
+    if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_fields = packed_fields(*reader());
+    if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing, plan_->outputs);
     if (end_ < input_.end && !packs())
       plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
     if (chunks_) {
@@ -431,8 +431,10 @@ class Compiler {
   }
 
   // Returns whether rows of unknown shape may be references to chunks. Those of all branches of a
-  // batch have one form, and other branches have values.
+  // batch have one form, and other branches have values. Rows of one length would be copied to
+  // slots, which blocks do not have.
   bool may_refer_to_chunks() const {
+    if (packs() && !chunks_->packed.parts().empty()) return false;
     return !input_.branch ||
            std::ranges::all_of(plan_->outputs, [](const OutputField& output) { return output.row_bytes.has_value(); });
   }

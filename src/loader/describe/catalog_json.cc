@@ -24,11 +24,13 @@ constexpr std::array<std::string_view, 12> kEffects = {"content", "taking",   "k
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
 constexpr std::array<std::string_view, 4> kKinds = {"samples", "table", "user code", "parts"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
-constexpr std::array<std::string_view, 22> kTypes = {
-    "int",       "float",          "limit",         "bool",  "text",         "text or none",    "path",
-    "file hash", "size",           "floats",        "range", "low and high", "fields",          "dtype",
-    "bytes",     "number or word", "text by field", "pairs", "scalar",       "values by field", "weights",
-    "json"};
+constexpr std::array<std::string_view, 24> kTypes = {
+    "int",           "float",           "limit",          "bool",
+    "text",          "text or none",    "path",           "file hash",
+    "size",          "floats",          "range",          "low and high",
+    "fields",        "dtype",           "bytes",          "number or word",
+    "text by field", "int by field",    "float by field", "pairs",
+    "scalar",        "values by field", "weights",        "json"};
 constexpr std::array<std::string_view, 6> kArgUses = {"value", "place", "random", "run", "version", "disk bytes"};
 constexpr std::array<std::string_view, 4> kForms = {"plain", "named", "list", "pairs"};
 constexpr std::array<std::string_view, 3> kFaces = {"all", "python", "c++"};

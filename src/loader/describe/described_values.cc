@@ -58,6 +58,16 @@ Json weights_json(const Weights& weights) {
   return text_or_none(std::get<std::string>(weights));
 }
 
+Json by_field_json(const IntByField& number) {
+  return std::visit([](const auto& one) { return Json(one); }, number.value);
+}
+
+Json by_field_json(const FloatByField& number) {
+  return std::visit([](const auto& one) { return Json(one); }, number.value);
+}
+
+Json by_field_json(const std::optional<IntByField>& number) { return number ? by_field_json(*number) : Json(); }
+
 Json text_or_none(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
 Json value_json(const TableValue& value) {

@@ -27,6 +27,10 @@ Json range_json(const std::vector<double>& range);
 Json text_json(const TextByField& text);
 /// Returns null for no weights.
 Json weights_json(const Weights& weights);
+Json by_field_json(const IntByField& number);
+Json by_field_json(const FloatByField& number);
+/// Returns null for no number.
+Json by_field_json(const std::optional<IntByField>& number);
 /// Returns null for an empty text.
 Json text_or_none(std::string text);
 Json value_json(const TableValue& value);

@@ -53,7 +53,16 @@ Pipeline all_operators() {
       .extract_text({.field = two})
       .tokenize("tokenizer.json", {.field = "t", .into = "u", .special = false, .max_length = 9, .hash = "0"})
       .embed("table.npy", {.field = "u", .into = "v", .hash = "0"})
-      .pack(8, {.field = "u", .open_blocks = 4, .pad_value = -1})
+      .pack(8, {.field = "u",
+                .how = "cut",
+                .too_long = "drop",
+                .eos = 2,
+                .shift = std::map<std::string, int64_t>{{"u", 1}},
+                .pad_value = -1,
+                .max_segments = 9,
+                .cu_seqlens = true,
+                .open_blocks = 4,
+                .window = 5})
       .pad("a", 1.5, {.length = 4})
       .repeat(2.5)
       .cache({.dir = "x", .compression = "lz4"})

@@ -262,11 +262,18 @@ Pipeline Pipeline::extract_text(ExtractTextOptions options) const {
   return with_step(*this, "extract_text", {{"field", unless_default(field_json(options.field), "text")}});
 }
 
-Pipeline Pipeline::pack(int64_t length, PackOptions options) const {
-  return with_step(*this, "pack", {{"length", length},
+Pipeline Pipeline::pack(IntByField length, PackOptions options) const {
+  return with_step(*this, "pack", {{"length", by_field_json(length)},
                                    {"field", unless_default(options.field, "tokens")},
+                                   {"how", unless_default(options.how, "first-fit")},
+                                   {"too_long", unless_default(options.too_long, "split")},
+                                   {"eos", by_field_json(options.eos)},
+                                   {"shift", by_field_json(options.shift)},
+                                   {"pad_value", unless_default(by_field_json(options.pad_value), 0.0)},
+                                   {"max_segments", optional_json(options.max_segments)},
+                                   {"cu_seqlens", unless_default(options.cu_seqlens, false)},
                                    {"open_blocks", unless_default(options.open_blocks, 64)},
-                                   {"pad_value", unless_default(options.pad_value, 0.0)}});
+                                   {"window", unless_default(options.window, 65536)}});
 }
 
 Pipeline Pipeline::tokenize(std::string_view file, TokenizeOptions options) const {

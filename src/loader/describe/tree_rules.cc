@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "loader/describe/check.h"
+#include "loader/describe/packed_parts.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/unbounded_rules.h"
@@ -38,8 +39,6 @@ std::optional<Advice> advice_in_part(OpEffect effect) {
   switch (effect) {
     case OpEffect::kBatching:
       return Advice("a part of a larger pipeline has no batches of its own", "put .batch() behind all parts");
-    case OpEffect::kPacking:
-      return Advice("packing the samples of a part is not there yet", "leave it out, or load this part by itself");
     case OpEffect::kReplay:
       return Advice("replay in a part is not there yet", "leave it out, or load this part by itself");
     case OpEffect::kBuffering: return Advice("a part is a data set, and .buffer() is for streams", "leave it out");
@@ -69,7 +68,9 @@ std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source)
                     mixes ? "put it into the parts; weights= and samples= of the mix decide between them"
                           : "put it into the parts");
     case OpEffect::kPacking:
-      return Advice("packing the samples of several parts is not there yet", "load each part by itself to pack it");
+      return Advice("samples of several parts do not share blocks",
+                    mixes ? "pack the parts: mix({\"a\": a.pack(n), …}), whose weights are then shares of tokens"
+                          : "pack the parts: concat(a.pack(n), …)");
     case OpEffect::kReplay:
       return Advice("replay over several parts is not there yet",
                     "leave it out; a part with old samples can be mixed in");
@@ -358,6 +359,10 @@ std::vector<Problem> tree_problems(const Description& description, std::span<con
   for (size_t i = 0; i < branches.size(); ++i) {
     if (!good[i]) continue;
     const Schema schema = i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front());
+    if (std::optional<Problem> problem = part_field_problem(branches[i])) {
+      found.add(branches[i], std::move(*problem));
+      continue;
+    }
     Inference inference = infer(branches[i].description, schema, catalog());
     for (Problem& problem : unbounded_problems(branches[i].description))
       inference.problems.push_back(std::move(problem));
@@ -367,6 +372,13 @@ std::vector<Problem> tree_problems(const Description& description, std::span<con
     for (Problem& problem : inference.problems) found.add(branches[i], std::move(problem));
   }
   for (Problem& problem : std::move(found).take()) problems.push_back(std::move(problem));
+  std::vector<const Branch*> sound;
+  for (const End& end : ends) sound.push_back(end.branch);
+  if (std::optional<Problem> packed = packed_parts_problem(sound)) {
+    packed->op = place_in({}, 0, description.steps().front());
+    problems.push_back(std::move(*packed));
+    return problems;
+  }
   FieldComparison(description, ends).report(problems);
   return problems;
 }

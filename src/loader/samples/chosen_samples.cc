@@ -41,8 +41,7 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
   const OpSpec* const pack = find_step(*whole.description, OpEffect::kPacking);
   if (pack == nullptr) return {};
   FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, callbacks));
-  const auto* const chunks = whole.source->as_chunks();
-  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), chunks, *chosen->selection));
+  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), *whole.source, *chosen->selection));
   chosen->version += version_of(*chosen->packing);
   return {};
 }

@@ -54,27 +54,86 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   return status.ok() ? over : status;
 }
 
-Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
-  const BatchField& field = batch.fields.front();
-  const bool ragged = field.kind == BatchField::Kind::kRagged;
-  const bool is_row = ragged ? field.values.shape.rank() == 1
-                             : field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2;
-  if (!is_row)
+// The lengths of the rows of a field of a batch. Unsupported rows and other values are an error.
+class FieldLengths {
+ public:
+  FieldLengths(const Batch& batch, const BatchField& field)
+      : batch_(batch), field_(field), ragged_(field.kind == BatchField::Kind::kRagged) {}
+
+  Status check() const {
+    const bool is_row = ragged_ ? field_.values.shape.rank() == 1
+                                : field_.kind == BatchField::Kind::kDense && field_.values.shape.rank() == 2;
+    if (is_row) return {};
     return invalid_argument(
-               fmt::format("the field '{}' is no row of numbers; .pack() puts such rows side by side", field.name))
-        .with_sample(batch.ids.front());
-  for (int64_t row = 0; row < batch.size(); ++row) {
-    const int64_t* const offsets = ragged ? field.offsets.data<int64_t>() + row : nullptr;
-    const int64_t length = ragged ? offsets[1] - offsets[0] : field.values.shape[1];
-    if (length > UINT32_MAX)
-      return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
-          .with_sample(batch.ids[static_cast<size_t>(row)]);
-    // A pass follows the order of the selection, so a position is an index. Samples left out keep
-    // 0.
-    lengths[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
+               fmt::format("the field '{}' is no row of numbers; .pack() puts such rows side by side", field_.name))
+        .with_sample(batch_.ids.front());
+  }
+  const std::string& name() const { return field_.name; }
+  int64_t of(int64_t row) const {
+    if (!ragged_) return field_.values.shape[1];
+    const int64_t* const offsets = field_.offsets.data<int64_t>() + row;
+    return offsets[1] - offsets[0];
+  }
+
+ private:
+  const Batch& batch_;
+  const BatchField& field_;
+  const bool ragged_;
+};
+
+// The error of a sample whose packed fields differ in length.
+Status check_equal(const std::vector<FieldLengths>& fields, int64_t row) {
+  const FieldLengths& first = fields.front();
+  for (const FieldLengths& field : fields) {
+    if (field.of(row) == first.of(row)) continue;
+    return Status(Code::kCorrupt, fmt::format("'{}' has {} elements and '{}' has {}; fields that .pack() puts side by "
+                                              "side have one length in each sample",
+                                              first.name(), first.of(row), field.name(), field.of(row)));
   }
   return {};
 }
+
+// Adds the lengths of a batch of a pass to those of all samples.
+class LengthPass {
+ public:
+  LengthPass(const CompileInput& input, const PassCallbacks& callbacks, std::vector<uint32_t>& lengths)
+      : input_(input), callbacks_(callbacks), lengths_(lengths) {}
+
+  Status add(const Batch& batch) {
+    std::vector<FieldLengths> fields;
+    for (const BatchField& field : batch.fields) {
+      fields.emplace_back(batch, field);
+      FOREBAY_RETURN_IF_ERROR(fields.back().check());
+    }
+    for (int64_t row = 0; row < batch.size(); ++row) FOREBAY_RETURN_IF_ERROR(add_row(batch, fields, row));
+    return {};
+  }
+
+ private:
+  Status add_row(const Batch& batch, const std::vector<FieldLengths>& fields, int64_t row) {
+    const int64_t id = batch.ids[static_cast<size_t>(row)], length = fields.front().of(row);
+    if (length > UINT32_MAX)
+      return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
+          .with_sample(id);
+    if (Status status = check_equal(fields, row); !status.ok())
+      return callbacks_.on_bad_sample(
+          {.row = row,
+           .id = id,
+           .status = std::move(status).with_operator("pack").with_sample(id).with_key(name_of(id))});
+    // A pass follows the order of the selection, so a position is an index. Samples left out keep
+    // 0.
+    lengths_[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
+    return {};
+  }
+
+  std::string name_of(int64_t id) const {
+    return (input_.branch ? input_.branch->name + ": " : std::string()) + input_.source->key(id);
+  }
+
+  const CompileInput& input_;
+  const PassCallbacks& callbacks_;
+  std::vector<uint32_t>& lengths_;
+};
 
 }  // namespace
 
@@ -94,9 +153,13 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassCallbacks& callbacks) {
   std::vector<uint32_t> lengths(static_cast<size_t>(input.selection->size()));
-  const std::string field = packed_field(*find_step(*input.description, OpEffect::kPacking));
-  FOREBAY_RETURN_IF_ERROR(
-      read_all(input, sizes, {field}, callbacks, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+  const std::vector<std::string> fields = packed_fields(*find_step(*input.description, OpEffect::kPacking));
+  LengthPass pass(input, callbacks, lengths);
+  CompileInput rows = input;
+  // The fields of batches are those of blocks, which this pass does not make.
+  if (input.branch) rows.branch = CompileInput::BranchName{input.branch->name, input.branch->numbers};
+  FOREBAY_RETURN_IF_ERROR(read_all(rows, sizes, std::set<std::string>(fields.begin(), fields.end()), callbacks,
+                                   [&](const Batch& batch) { return pass.add(batch); }));
   return lengths;
 }
 

@@ -28,9 +28,9 @@ struct PassCallbacks {
 Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
                                                         const PassCallbacks& callbacks);
 
-/// Measures the length of the row that a `.pack()` takes from each sample, in a pass that reads
-/// only that field. The length of a sample that is left out is 0. Caches of the pipeline store the
-/// results of the pass.
+/// Measures the length of the rows that a `.pack()` takes from each sample, in a pass that reads
+/// only its fields. A sample is Corrupt if they are not of one length. The length of a sample that
+/// is left out is 0. Caches of the pipeline store the results of the pass.
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassCallbacks& callbacks);
 

@@ -29,6 +29,12 @@ bool is_one_or_list(const Json& value, Test test) {
   return test(value) || (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), test));
 }
 
+// An empty object names no field.
+template <typename Test>
+bool is_one_or_by_field(const Json& value, Test test) {
+  return test(value) || (value.is_object() && !value.empty() && std::all_of(value.begin(), value.end(), test));
+}
+
 bool is_number(const Json& value) { return value.is_number(); }
 bool is_text(const Json& value) { return value.is_string(); }
 
@@ -52,6 +58,8 @@ bool has_type(const Json& value, ArgType type) {
     case ArgType::kFloats:
     case ArgType::kRange:
     case ArgType::kLowHigh: return is_one_or_list(value, is_number);
+    case ArgType::kIntByField: return is_one_or_by_field(value, is_integer);
+    case ArgType::kFloatByField: return is_one_or_by_field(value, is_number);
     case ArgType::kFields: return is_one_or_list(value, is_text);
     case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
     case ArgType::kBytes: return bytes_of(value).has_value();
@@ -88,6 +96,8 @@ std::string_view type_words(ArgType type) {
     case ArgType::kWeights: return "a field's name or a list of numbers";
     case ArgType::kNumberOrWord: return "a number, \"nan\", \"inf\" or \"-inf\"";
     case ArgType::kTextByField: return "a text, or one for each field";
+    case ArgType::kIntByField: return "a whole number, or one for each field";
+    case ArgType::kFloatByField: return "a number, or one for each field";
     case ArgType::kPairs: return "a text for each name";
     case ArgType::kScalar:
     case ArgType::kValuesByField:
