@@ -37,6 +37,8 @@ BatchFieldDescription describe_output(const OutputField& output) {
 }  // namespace
 
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
+  // Only user code knows the fields that it makes.
+  if (!plan.batch_stages().empty()) return {};
   std::vector<BatchFieldDescription> fields;
   for (const OutputField& output : plan.outputs()) fields.push_back(describe_output(output));
   if (!plan.first().packing || fields.empty()) return fields;

@@ -137,6 +137,8 @@ bool LiveFields::move_before(const OpSpec& op, const OpDef& def, const Schema& b
     case OpEffect::kSelection:
     case OpEffect::kBuffering:
     case OpEffect::kPacking:  // the needed steps end here
+    case OpEffect::kBatchFunction:
+    case OpEffect::kCollation:
     case OpEffect::kOrder:
     case OpEffect::kRepeating: return false;
     case OpEffect::kReplay:  // the needed steps end here, or continue after it
