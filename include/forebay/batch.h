@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,15 @@ struct Batch {
   int64_t padding = 0;                                              ///< how many rows at the end are repeats
   int64_t epoch = 0;
   int64_t step = 0;
+  /// Number of rows of the fields, if a function on whole batches made more or fewer of them than
+  /// there are samples. Nothing if each row is one of the samples.
+  std::optional<int64_t> made_rows = {};
+  /// The object that a function of another language made of all samples, in place of fields. Null
+  /// if the batch has fields.
+  std::shared_ptr<void> object = {};
 
-  int64_t size() const { return static_cast<int64_t>(ids.size()); }
+  /// Number of rows of the fields.
+  int64_t size() const { return made_rows.value_or(static_cast<int64_t>(ids.size())); }
   /// Returns the field of that name, or null. The batch owns it.
   const BatchField* find(std::string_view name) const;
 };

@@ -38,7 +38,7 @@ class UserStream:
         self._left = 4  # number of feedings at the latest clean-up
         self._lock = threading.RLock()  # protects both
 
-    def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
+    def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
         record = self._held.get(call.name)
         if record is None:
             raise RuntimeError(f"the record {call.name} is gone already")  # a record of a batch that is no longer needed

@@ -25,7 +25,7 @@ from ._appending import (
     _weights,
 )
 from ._typing import TYPE_CHECKING, Any
-from ._workers import filter_function, map_function
+from ._workers import collate_function, filter_function, map_batch_function, map_function
 
 if TYPE_CHECKING:
     from .pipeline import Normalization, Pipeline
@@ -62,7 +62,7 @@ class Operators(Appending):
         return self._then("balance", by=None if by == "label" else by, samples=samples)
 
     def batch(self, n: int, last: str = "partial", *, ragged: str | Sequence[str] | None = None) -> Pipeline:
-        """`n` samples make a batch on each rank; the last operator.
+        """`n` samples make a batch on each rank; only functions on whole batches may follow.
 
         Every rank takes the same number of steps. Fixed shapes stack to (n, ...); ragged fields become
         `(values, offsets)`; bytes and text become lists, lists of them lists of lists.
@@ -125,6 +125,31 @@ class Operators(Appending):
             dir=None if dir is None else os.fspath(dir),
             peers=peers,
             compression=compression,
+        )
+
+    def collate(self, fn: Callable[..., Any], random: bool = False, workers: str = "threads") -> Pipeline:
+        """The user's own function that makes each batch, behind `.batch`, as PyTorch's `collate_fn`: `fn(samples)` gets
+        a list of dicts and returns any object but None.
+
+        The loop over the loader gets that object itself, and not a `Batch`. Samples may differ in shape and in their
+        fields: nothing is stacked before. An array is yours to write to and to keep; it is a NumPy array, or with the
+        loader's `output="torch"` a torch tensor, as most collate functions want. Behind `.pack` the samples are the
+        packed blocks.
+
+        It runs like the function of `.map_batch`, with the same threads, order and exceptions. It follows `.batch`
+        directly, and nothing follows it. In the loader's memory an object counts as the samples that it was made of.
+
+        Args:
+            fn: the function. It must not depend on anything that changes from call to call.
+            random: call `fn(…, rng)` with a `numpy.random.Generator` made for this batch: it depends on the seed, the
+                epoch, the position of the batch's first row in the epoch's order, and the place of the step among the
+                random steps behind `.batch`. So it is another one on each rank, and the same for any number of threads
+                and after a resume.
+            workers: "threads", "processes" or "auto", as for `.map`: with processes, batches and answers are sent
+                through memory that both share.
+        """
+        return self._with_function(
+            "collate", fn, collate_function(fn, random=random, workers=workers), random=bool(random) or None
         )
 
     def filter(self, fn: Callable[[dict[str, Any]], bool], fields: str | Sequence[str] | None = None) -> Pipeline:
@@ -222,6 +247,34 @@ class Operators(Appending):
             random=bool(random) or None,
             version=version,
             epoch=bool(epoch) or None,
+        )
+
+    def map_batch(
+        self, fn: Callable[..., Mapping[str, Any]], random: bool = False, workers: str = "threads"
+    ) -> Pipeline:
+        """The user's own function on whole batches, behind `.batch`: `fn(batch)` gets a dict of fields and returns one.
+
+        A field is what `batch[name]` of a loader is, so that code of a training loop can move here: a NumPy array of
+        shape (rows, ...), yours to write to; `(values, offsets)` for ragged rows; a list for str or bytes, a list of
+        lists for lists of them. It returns fields in the same forms, also of torch tensors. They may be others than
+        those that it got, and have another number of rows, which must be the same for all.
+
+        `fn` runs on the threads of `.map`, ahead of the training loop, for several batches at once; batches keep their
+        order. Several `.map_batch` may follow each other. An exception is raised in place of its batch, whatever
+        `on_error` says, since it is of no single sample; it keeps type and traceback and gains the batch's step and
+        first sample as a note. A batch may have no rows, where `on_error="skip"` left all of them out.
+
+        Args:
+            fn: the function. It must not depend on anything that changes from call to call.
+            random: call `fn(…, rng)` with a `numpy.random.Generator` made for this batch: it depends on the seed, the
+                epoch, the position of the batch's first row in the epoch's order, and the place of the step among the
+                random steps behind `.batch`. So it is another one on each rank, and the same for any number of threads
+                and after a resume.
+            workers: "threads", "processes" or "auto", as for `.map`: with processes, batches and answers are sent
+                through memory that both share.
+        """
+        return self._with_function(
+            "map_batch", fn, map_batch_function(fn, random=random, workers=workers), random=bool(random) or None
         )
 
     def only(self, **values: int | str | Sequence[int | str]) -> Pipeline:

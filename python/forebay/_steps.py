@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from .errors import InvalidArgument
 from .loader import Loader
-from .pipeline import Pipeline
+from .pipeline import Pipeline, collates
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,6 +25,9 @@ def loader_of(source: Any, options: Any, what: str, outputs: tuple[str, ...] = (
     output = source._output if isinstance(source, Loader) else options.get("output", "numpy")
     if isinstance(source, (Loader, Pipeline)) and output not in outputs:
         raise InvalidArgument(f"{what}: it makes its arrays of NumPy's, and the loader has output={output!r}; open it without output=")
+    pipeline = source.pipeline if isinstance(source, Loader) else source
+    if isinstance(pipeline, Pipeline) and collates(pipeline):
+        raise InvalidArgument(f"{what}: the pipeline ends in .collate(), whose batches are objects of yours; put .map_batch() in its place, or use forebay.Loader")
     if isinstance(source, Loader):
         if options:
             raise InvalidArgument(f"{what}: {', '.join(options)} cannot be given with a loader, which has its options: give the pipeline instead")

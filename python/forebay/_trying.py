@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping
 from . import _core
 from ._options import _bytes, _count_or_auto
 from ._processes.functions import InProcesses, Movable
-from ._workers import DatasetItems, MapFunction
+from ._workers import BatchFunction, CollateFunction, DatasetItems, MapFunction
 from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
@@ -51,7 +51,7 @@ def moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> d
 
 
 def can_move(function: Any) -> bool:
-    return isinstance(_inner(function), (MapFunction, DatasetItems))
+    return isinstance(_inner(function), (MapFunction, BatchFunction, CollateFunction, DatasetItems))
 
 
 def _inner(function: Any) -> Any:

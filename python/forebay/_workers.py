@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from . import _core
+from ._batch_values import batch_fields_of
 from ._concurrent import Numbers
 from ._epochs import EpochGate, epoch_setters
 from ._growth import Growth
@@ -66,10 +67,39 @@ class MapFunction:
         self.epoch = epoch
         self.name = f".map({function_name(function)})"
 
-    def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
+    def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
         rng = (random_generator(call.key, call.random_index),) if self.random else ()
         epoch = {"epoch": call.key[1]} if self.epoch else {}
-        return fields_of(self.function(call.sample(), *rng, **epoch), self.name)
+        return fields_of(self.function(call.input(), *rng, **epoch), self.name)
+
+
+class BatchFunction:
+    """The function of `.map_batch(fn)`: makes fields of the fields of a batch."""
+
+    def __init__(self, function: Callable, random: bool) -> None:
+        self.function = function
+        self.random = random
+        self.name = f".map_batch({function_name(function)})"
+
+    def __call__(self, call: _core.BatchCall) -> tuple[dict[str, Any], int]:
+        rng = (random_generator(call.key, call.random_index),) if self.random else ()
+        return batch_fields_of(self.function(call.input(), *rng), self.name)
+
+
+class CollateFunction:
+    """The function of `.collate(fn)`: makes the object that the loader delivers of samples."""
+
+    def __init__(self, function: Callable, random: bool) -> None:
+        self.function = function
+        self.random = random
+        self.name = f".collate({function_name(function)})"
+
+    def __call__(self, call: _core.BatchCall) -> Any:
+        rng = (random_generator(call.key, call.random_index),) if self.random else ()
+        batch = self.function(call.input(), *rng)
+        if batch is None:
+            raise TypeError(f"{self.name} returned None: did it forget to return the batch?")
+        return batch
 
 
 class FilterFunction:
@@ -79,8 +109,8 @@ class FilterFunction:
         self.function = function
         self.name = f".filter({function_name(function)})"
 
-    def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
-        keep = self.function(call.sample())
+    def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
+        keep = self.function(call.input())
         if keep is None:
             raise TypeError(f"{self.name} returned None: return True for the samples to keep and False for the others")
         return {"keep": np.asarray(bool(keep))}
@@ -90,6 +120,18 @@ def map_function(fn: Callable, *, random: bool, workers: str, epoch: bool) -> An
     """Returns the function of a step `.map(fn)`, wrapped for its `workers=`."""
     _check_callable(fn, "map")
     return run_by(workers, ".map", MapFunction(fn, bool(random), bool(epoch)))
+
+
+def map_batch_function(fn: Callable, *, random: bool, workers: str) -> Any:
+    """Returns the function of a step `.map_batch(fn)`, wrapped for its `workers=`."""
+    _check_callable(fn, "map_batch")
+    return run_by(workers, ".map_batch", BatchFunction(fn, bool(random)))
+
+
+def collate_function(fn: Callable, *, random: bool, workers: str) -> Any:
+    """Returns the function of a step `.collate(fn)`, wrapped for its `workers=`."""
+    _check_callable(fn, "collate")
+    return run_by(workers, ".collate", CollateFunction(fn, bool(random)))
 
 
 def filter_function(fn: Callable) -> FilterFunction:
@@ -120,7 +162,7 @@ class DatasetItems:
         copy = own_copy(self.dataset)
         return self if copy is self.dataset else DatasetItems(copy, self._gate)
 
-    def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
+    def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
         if self._gate is None:
             return self._item(call.key[2])
         if self._setters is None:
@@ -143,8 +185,10 @@ class _Calls:
     def __init__(self, core: _core.Loader, functions: dict[int, Any]) -> None:
         self.core = core
         self.functions = functions
-        self.failures = _core.Failures()
-        self.exceptions: dict[int, tuple[BaseException, str]] = {}  # with the note that is added when one is raised
+        self.kept = _core.KeptObjects()
+        # By token, until the engine has let go of them or the training loop takes them: exceptions,
+        # with the note that is added when one is raised, and batches of `.collate`.
+        self.objects: dict[int, Any] = {}
         self.tokens = Numbers()
 
     @property
@@ -156,7 +200,7 @@ class _Calls:
         if call is None:
             return None
         function = self._function(slot, call.step)
-        slot.what = lambda: f"{function.name} has been working on {call.name}"
+        slot.what = lambda: f"{function.name} has been working on {call.place}"
         return lambda: self._answer(call, function)
 
     def _function(self, slot: Slot, step: int) -> Any:
@@ -168,26 +212,41 @@ class _Calls:
             slot.own[step] = function.for_thread()
         return slot.own[step]
 
-    def _answer(self, call: _core.ForeignCall, function: Any) -> None:
+    def _answer(self, call: Any, function: Any) -> None:
         try:
-            call.finish(function(call))
+            finish(call, function(call), self._keep)
         except BaseException as error:  # SystemExit too: the training loop should get it
             self._fail(call, function.name, error)
 
-    def _fail(self, call: _core.ForeignCall, name: str, error: BaseException) -> None:
-        self.forget_dropped()
+    def _fail(self, call: Any, name: str, error: BaseException) -> None:
         error = can_leave_a_loop(error, name)
+        note = f"in {name} at {call.place}"
+        self._keep((error, note), lambda token, kept: call.fail(text_of(error), token, kept, is_of_sample(error)))
+
+    def _keep(self, what: Any, hand_over: Callable[[int, _core.KeptObjects], None]) -> None:
+        """Keeps an object until the engine drops its token, which `hand_over` gives to it."""
+        self.forget_dropped()
         token = next(self.tokens)
-        self.exceptions[token] = error, f"in {name} at sample {call.key[2]}: {call.name}"
+        self.objects[token] = what
         try:
-            call.fail(text_of(error), token, self.failures, is_of_sample(error))
+            hand_over(token, self.kept)
         except BaseException:
-            del self.exceptions[token]  # the traceback holds the call, which counts as failed when nothing holds it
+            del self.objects[token]  # a traceback holds the call, which counts as failed when nothing holds it
             raise
 
     def forget_dropped(self) -> None:
-        for token in self.failures.take_dropped():
-            self.exceptions.pop(token, None)
+        for token in self.kept.take_dropped():
+            self.objects.pop(token, None)
+
+
+def finish(call: Any, answer: Any, keep: Callable[[Any, Callable], None]) -> None:
+    """Gives the answer of a function to the engine, in the form that the call wants."""
+    if isinstance(call, _core.SampleCall):
+        call.finish(answer)
+    elif call.wants_object:
+        keep(answer, call.finish_object)
+    else:
+        call.finish(*answer)
 
 
 def default_workers() -> int:
@@ -234,7 +293,14 @@ class Workers:
         """Returns the exception that a user function raised, with its traceback and a note on
         where.
         """
-        return with_note(*self._calls.exceptions[failure.token])
+        return with_note(*self._calls.objects[failure.token])
+
+    def taken(self, batch: _core.Batch[Any]) -> Any:
+        """Returns what the training loop gets for a batch: the object that `.collate` made of it,
+        or the batch itself.
+        """
+        token = batch._token
+        return batch if token is None else self._calls.objects.pop(token)
 
     def stop(self) -> list[str]:
         """Waits, once, for the threads of a closed loader. Returns descriptions of the user code

@@ -35,7 +35,7 @@ from ._typing import TYPE_CHECKING, Any, Array, Generic, NoReturn, overload
 from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
-from .pipeline import Pipeline
+from .pipeline import Pipeline, collates
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -58,6 +58,8 @@ class Loader(LoaderReports, Generic[Array]):
             for epoch in range(90):
                 for batch in loader:  # one epoch
                     ...
+
+    A pipeline that ends in `.collate(fn)` gives the objects that `fn` returns in place of batches.
 
     Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` continues
     there, or begins the next epoch if this one is over. For evaluation set `restart=True`: each
@@ -521,7 +523,8 @@ class _Pass(Generic[Array]):
     def __iter__(self) -> _Pass[Array]:
         return self
 
-    def __next__(self) -> _core.Batch[Array]:
+    def next_batch(self) -> _core.Batch[Array]:
+        """Returns the next batch as the engine delivers it."""
         loader = self._loader
         if self._number != loader._passes:  # the epoch of this pass is over
             raise StopIteration
@@ -533,6 +536,13 @@ class _Pass(Generic[Array]):
             loader._passes += 1
             raise StopIteration
         return batch
+
+    def __next__(self) -> Any:
+        return self.taken(self.next_batch())
+
+    def taken(self, batch: _core.Batch[Array]) -> Any:
+        """Returns what the training loop gets for that batch."""
+        return self._loader._workers.taken(batch)
 
 
 def digest(*loaders: Loader[Any]) -> str:
@@ -562,6 +572,8 @@ def _check_ranks(loaders: tuple[Loader[Any], ...]) -> None:
     worlds = sorted({loader.world_size for loader in loaders})
     if len(worlds) > 1:
         raise InvalidArgument(f"digest: the loaders are of different jobs: their world_size is {_listed(worlds)}")
+    if any(collates(loader.pipeline) for loader in loaders):
+        raise InvalidArgument("digest: the pipeline ends in .collate(), whose batches are objects of yours; take that step out for a digest")
     ranks = [loader.rank for loader in loaders]
     if missing := sorted(set(range(worlds[0])) - set(ranks)):
         raise InvalidArgument(

@@ -127,6 +127,11 @@ class Pipeline(Operators):
         return Pipeline(description, {**self._functions, description.step_count() - 1: function})
 
 
+def collates(pipeline: Pipeline) -> bool:
+    """Returns whether batches are objects that a function of `.collate` makes."""
+    return "collate" in pipeline._description.steps()
+
+
 own(Pipeline, Normalization)
 
 find_pyarrow()  # no table is opened but by a pipeline

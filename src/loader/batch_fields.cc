@@ -61,6 +61,8 @@ std::vector<BatchFieldDescription> describe_blocks(const PackingStep& packing,
 }  // namespace
 
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
+  // Only user code knows the fields that it makes.
+  if (!plan.batch_stages().empty()) return {};
   if (const auto& packing = plan.first().packing) return describe_blocks(*packing, plan.outputs());
   std::vector<BatchFieldDescription> fields;
   for (const OutputField& output : plan.outputs()) fields.push_back(describe_output(output));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/compile/batch_stages.h"
 #include "loader/compile/compile.h"
 #include "loader/compile/sizing.h"
 #include "loader/describe/check.h"
@@ -34,14 +35,14 @@ Status Loader::Impl::prepare() {
     errors.emplace(limit);
   }
   RunSetup setup{.branches = {{.description = &description(),
-                               .end = description().steps().size(),
+                               .end = sample_steps(description()),
                                .source = run->source(),
                                .selection = nullptr,  // set by choose()
                                .seed = input.options.seed}},
                  .callbacks = pass_callbacks(),
                  .sizes = input.sizes};
   FOREBAY_RETURN_IF_ERROR(run->choose(setup));
-  FOREBAY_ASSIGN(plan, compile(setup.branches));
+  FOREBAY_ASSIGN(plan, compile(setup.branches, batch_stages(description(), input.options.seed)));
   setup.plan = plan;
   FOREBAY_RETURN_IF_ERROR(run->order(setup));
   FOREBAY_ASSIGN(setup.runner, choose_sizes(*plan, setup.sizes));

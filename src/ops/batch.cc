@@ -1,28 +1,10 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
-#include "pipeline/field_rows.h"
 
 namespace forebay {
 namespace {
-
-// Rows that differ only in their first axis become (values, offsets), or are padded.
-bool can_be_stacked(const Field& field) {
-  return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
-}
-
-const char* shape_remedy(const Field& field) {
-  if (field.image) return "put .resize(size), .center_crop or .random_resized_crop before .batch";
-  const bool channels = field.shape.rank() > 1 && field.shape[0] == Shape::kUnknown;
-  if (field.sound != SoundForm::kNone && channels)
-    return "give .decode_audio(mono=True), or the number of channels, and put .pad_or_crop(seconds) behind it";
-  if (field.sound == SoundForm::kSpectra) return "put .pad_or_crop(seconds) before what makes spectra of the samples";
-  if (field.sound == SoundForm::kSamples) return "put .pad_or_crop(seconds) before .batch";
-  return "give it one shape in .map, or use .batch(1)";
-}
 
 void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   const int64_t n = args.integer("n");
@@ -30,12 +12,6 @@ void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   const std::string last = args.text("last");
   if (last != "partial" && last != "drop" && last != "pad") {
     problems.add(fmt::format("unknown last \"{}\"", last), "give \"partial\", \"drop\" or \"pad\"");
-  }
-  for (const Field& field : schema) {
-    if (n == 1 || can_be_stacked(field)) continue;
-    problems.add(fmt::format("samples of the field '{}' may differ in shape, {}, and a batch needs one", field.name,
-                             field.shape.to_string()),
-                 shape_remedy(field));
   }
   for (const std::string& name : args.has("ragged") ? args.names("ragged") : std::vector<std::string>()) {
     const auto index = schema.find(name);
@@ -60,7 +36,7 @@ FieldUse batch_uses(const OpSpec& spec, const Schema&) {
 OpDef batch_op() {
   return make_op(
       {.name = "batch",
-       .help = R"(`n` samples make a batch on each rank; the last operator.
+       .help = R"(`n` samples make a batch on each rank; only functions on whole batches may follow.
 
 Every rank takes the same number of steps. Fixed shapes stack to (n, ...); ragged fields become `(values, offsets)`; bytes and text become
 lists, lists of them lists of lists.

@@ -22,7 +22,7 @@ void BatchAssembly::fail(Status status) {
 }
 
 uint64_t BatchAssembly::nbytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = other_bytes_;
   for (const FieldJob& field : fields_) bytes += field.layout.nbytes(field.rows_of_field());
   return bytes;
 }

@@ -41,12 +41,14 @@ class BatchAssembly {
     size_t rows_of_field() const { return blocks ? blocks->count : rows.size(); }
   };
 
+  /// Adds bytes that are needed beside the fields.
+  void add_bytes(uint64_t bytes) { other_bytes_ += bytes; }
   /// Adds a field, or the error of a field that cannot be assembled. status() is the first error.
   void add(Result<FieldJob> field);
   void fail(Status status);
   const Status& status() const { return status_; }
 
-  /// Bytes of all fields that have a layout.
+  /// Bytes of all fields that have a layout, and those of add_bytes().
   uint64_t nbytes() const;
   std::vector<FieldJob>& fields() { return fields_; }
 
@@ -64,6 +66,7 @@ class BatchAssembly {
     CollationPiece rows;
   };
   std::vector<FieldJob> fields_;
+  uint64_t other_bytes_ = 0;
   Status status_;
   std::vector<std::vector<Piece>> pieces_;  // parts of one or several fields that one task copies
   std::atomic<size_t> left_{0};             // pieces that are not copied yet

@@ -59,12 +59,23 @@ void BatchJob::reset_rows() {
   errors.clear();
   fatal = Status();
   mismatch_ = -1;
+  samples_.clear();
 }
 
 Status BatchJob::delivery_error() const {
   if (!fatal.ok()) return fatal;
   auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   return raised == errors.end() ? Status() : raised->status;
+}
+
+int64_t BatchJob::first_position() const {
+  if (!step_.blocks.empty()) return step_.blocks.front().row.position;
+  return rows_.empty() ? step_.at.position : step_.rows.front().position;
+}
+
+void BatchJob::replace_claim(Claim claim) {
+  drop_slots();
+  claim_ = std::move(claim);
 }
 
 void BatchJob::drop_slots() {
@@ -139,6 +150,8 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
   for (BatchAssembly::FieldJob& field : assembly_->fields()) {
     if (status.ok()) status = acquire_field(pool, field);
   }
+  // Samples that stay apart take memory that is not of the pool.
+  if (status.ok() && !plan_.first().stacks_rows) claim_.merge(std::exchange(reserved_, Claim()));
   reserved_.give_back();
   if (!status.ok()) {
     claim_.shrink_to(before);
@@ -164,6 +177,18 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
 
 Batch BatchJob::finish_assembly() {
   if (plan_.first().packing) return finish_blocks();
+  Batch batch = begin_batch();
+  if (plan_.first().stacks_rows) {
+    add_fields(batch);
+  } else {
+    copy_samples();
+  }
+  assembly_.reset();
+  values_.drop_all();  // the batch has copied them; they would take their bytes twice
+  return batch;
+}
+
+Batch BatchJob::begin_batch() const {
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
@@ -177,6 +202,10 @@ Batch BatchJob::finish_assembly() {
     batch.padding += step_.rows[i].padding ? 1 : 0;
     if (plan_.size() > 1) batch.parts.push_back(step_.rows[i].branch);
   }
+  return batch;
+}
+
+void BatchJob::add_fields(Batch& batch) {
   compact_slots();
   std::vector<BatchAssembly::FieldJob>& assembled = assembly_->fields();
   batch.fields.reserve(outputs_.size());
@@ -198,9 +227,6 @@ Batch BatchJob::finish_assembly() {
   }
   for (; next < assembled.size(); ++next) batch.fields.push_back(std::move(assembled[next].result));
   if (!plan_.first().rehearsed_field.empty()) batch.fields.push_back(make_replayed_field());
-  assembly_.reset();
-  values_.drop_all();  // the batch has copied them; they would take their bytes twice
-  return batch;
 }
 
 // The field is not charged to the budget, since it has one byte for each row.
@@ -251,6 +277,7 @@ SampleName BatchJob::name_of_remaining(size_t index) const {
 }
 
 void BatchJob::plan_assembly(BatchAssembly& assembly) const {
+  if (!plan_.first().stacks_rows) return plan_samples(assembly);
   if (plan_.first().packing) {
     if (Status status = plan_blocks(assembly); !status.ok()) assembly.fail(std::move(status));
     return;

@@ -12,6 +12,7 @@
 #include "pipeline/batch_assembly.h"
 #include "pipeline/collate.h"
 #include "pipeline/execution_plan.h"
+#include "pipeline/foreign.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_values.h"
 #include "runtime/buffer_pool.h"
@@ -129,6 +130,14 @@ class BatchJob {
   Result<Batch> assemble(BufferPool& pool);
   /// Bytes of the pool that this job, or the batch made by it, holds.
   uint64_t claimed_bytes() const { return claim_.bytes(); }
+  /// The samples of a finished batch, for user code that gets these in place of fields. They own
+  /// their memory. Empty afterwards.
+  std::vector<NamedValues> take_samples(const Batch& made);
+  /// Place of the batch in the epoch's order: that of its first row. No other batch of any rank has
+  /// the same.
+  int64_t first_position() const;
+  /// Charges `claim` in place of the memory that the job holds: user code made other fields.
+  void replace_claim(Claim claim);
   /// Releases the slots and the claim. The memory of a finished batch then belongs to its reader.
   void drop_slots();
 
@@ -136,6 +145,11 @@ class BatchJob {
   Status fatal;                  ///< machine or transient error; the batch cannot be delivered
 
  private:
+  // batch_job_samples.cc: plans that do not stack rows.
+  void plan_samples(BatchAssembly& assembly) const;
+  NamedValues copy_sample(int64_t row) const;
+  void copy_samples();
+
   // batch_extras.cc: the fields that only user code knows.
   void plan_extras(BatchAssembly& assembly) const;
 
@@ -147,6 +161,9 @@ class BatchJob {
   void plan_assembly(BatchAssembly& assembly) const;
   Result<BatchAssembly::FieldJob> plan_output(size_t output) const;
   Result<BatchAssembly::FieldJob> plan_values(const Field& field, const std::vector<const Value*>& values) const;
+  /// A batch without fields, of the rows that were not skipped.
+  Batch begin_batch() const;
+  void add_fields(Batch& batch);
   /// Moves the rows that were not skipped to the front of every slot.
   void compact_slots();
   /// The field that marks replayed samples.
@@ -177,8 +194,9 @@ class BatchJob {
   const std::vector<OutputField>& outputs_;  // of plan_
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;  // per output; empty if the shape is not known
-  RowValues values_;           // of outputs of unknown shape
+  std::vector<Buffer> slots_;         // per output; empty if the shape is not known
+  RowValues values_;                  // of outputs of unknown shape
+  std::vector<NamedValues> samples_;  // if the plan does not stack rows
   // A row and an output (row × outputs + output) whose sequence differs from its packed length; -1
   // if there is none.
   std::atomic<int64_t> mismatch_ = -1;

@@ -57,7 +57,8 @@ std::optional<Problem> rehearsal_problem(const std::vector<OpSpec>& steps, size_
   const auto rehearsal = std::find_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
                                       [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kReplay); });
   const OpEffect effect = catalog.find(steps[step].name)->effect;
-  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || effect == OpEffect::kBatching)
+  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || effect == OpEffect::kBatching ||
+      works_on_batches(effect))
     return std::nullopt;
   const std::string place = place_of(steps, step);
   if (effect != OpEffect::kContent) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};

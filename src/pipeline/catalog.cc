@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "pipeline/batch_rules.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/user_fields.h"
 
@@ -93,29 +94,37 @@ class SchemaInference {
   }
 
   void check_step(size_t step, const OpDef& def, Schema& schema) {
-    check_sequence(step, def.effect);
+    check_sequence(step, def);
     infer_schema(step, def, schema);
     if (rules_ == Rules::kAll) {
       report(cache_problems(steps_, step, catalog_));
       report(pack_problems(steps_, step, catalog_));
       report(epoch_problem(steps_, step, catalog_));
+      report(stacking_problems(steps_, step, schema, catalog_));
+      report(batch_function_problems(steps_, step, schema, catalog_));
     }
     batched_ |= def.effect == OpEffect::kBatching;
     if (schema.open_ended && def.role == OpRole::kFunction) expect_user_fields(steps_, step, catalog_, schema);
   }
 
   // Reports a step that may not follow those before it.
-  void check_sequence(size_t step, OpEffect effect) {
+  void check_sequence(size_t step, const OpDef& def) {
+    const OpEffect effect = def.effect;
     const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
     const bool repeats = effect == OpEffect::kRepeating, draws = effect == OpEffect::kDrawing;
     const bool chooses = effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection;
     const bool packs = effect == OpEffect::kPacking;
     const std::string place = place_of(step);
-    if (batched_) {
+    const bool after_batches = works_on_batches(effect);
+    if (batched_ && !after_batches) {
       report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
-                     batches ? "keep one .batch()" : "move it before .batch()"});
+                     batches ? "keep one .batch()"
+                     : def.role == OpRole::kFunction
+                         ? "move it before .batch(), or use .map_batch(fn) for whole batches"
+                         : "move it before .batch()"});
     }
-    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches)
+    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches &&
+        !after_batches)
       report(Problem{place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
     report(rehearsal_problem(steps_, step, catalog_));
     if (orders && std::exchange(shuffled_, true))

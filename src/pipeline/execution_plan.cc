@@ -30,10 +30,12 @@ std::shared_ptr<const std::vector<std::string>> names_of_parts(
 ExecutionPlan::ExecutionPlan(std::shared_ptr<const BranchPlan> only)
     : ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>>(1, std::move(only))) {}
 
-ExecutionPlan::ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches) {
+ExecutionPlan::ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches,
+                             std::vector<BatchStage> batch_stages) {
   std::vector<OutputField> outputs = common_outputs(branches);
   auto part_names = names_of_parts(branches);
-  shared_ = std::make_shared<const Shared>(Shared{std::move(branches), std::move(outputs), std::move(part_names)});
+  shared_ = std::make_shared<const Shared>(
+      Shared{std::move(branches), std::move(outputs), std::move(batch_stages), std::move(part_names)});
 }
 
 bool ExecutionPlan::open_ended() const {

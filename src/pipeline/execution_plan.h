@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/batch_stage.h"
 #include "pipeline/branch_plan.h"
 
 namespace forebay {
@@ -19,7 +20,9 @@ class ExecutionPlan {
   ExecutionPlan(std::shared_ptr<const BranchPlan> only);
   ExecutionPlan(std::shared_ptr<BranchPlan> only) : ExecutionPlan(std::shared_ptr<const BranchPlan>(std::move(only))) {}
   /// `branches`: at least one, by leaf of the plan. Their outputs have the same fields.
-  explicit ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches);
+  /// `batch_stages`: user code for whole batches, in their order.
+  explicit ExecutionPlan(std::vector<std::shared_ptr<const BranchPlan>> branches,
+                         std::vector<BatchStage> batch_stages = {});
 
   size_t size() const { return shared_->branches.size(); }
   const BranchPlan& branch(size_t index) const { return *shared_->branches[index]; }
@@ -34,6 +37,8 @@ class ExecutionPlan {
   uint64_t batch_bytes(int64_t rows) const { return first().batch_bytes(rows); }
   /// Whether user code may add fields that no step names.
   bool open_ended() const;
+  /// User code that gets each batch when all of its rows are done.
+  const std::vector<BatchStage>& batch_stages() const { return shared_->batch_stages; }
   /// Names of the branches. Null if there is only one.
   const std::shared_ptr<const std::vector<std::string>>& part_names() const { return shared_->part_names; }
   /// Turns a trace of the run on and off.
@@ -43,6 +48,7 @@ class ExecutionPlan {
   struct Shared {
     std::vector<std::shared_ptr<const BranchPlan>> branches;
     std::vector<OutputField> outputs;
+    std::vector<BatchStage> batch_stages;
     std::shared_ptr<const std::vector<std::string>> part_names;
   };
   std::shared_ptr<const Shared> shared_;

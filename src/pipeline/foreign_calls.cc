@@ -31,7 +31,7 @@ std::optional<Value> take_substitute(const ForeignStage& stage, Extras& extras, 
 
 }  // namespace
 
-void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
+void ForeignCalls::put(uint64_t order, std::shared_ptr<ForeignCall> call) {
   {
     const Lock lock(mutex_);
     // The destructor of a call without an answer takes the run's lock, which the caller of put()

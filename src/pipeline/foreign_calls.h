@@ -13,20 +13,13 @@
 
 namespace forebay {
 
-/// A call that can be abandoned without an answer.
-class PendingCall : public ForeignCall {
- public:
-  /// Abandons the call: its destructor must not answer it any more.
-  virtual void abandon() = 0;
-};
-
-/// Queue of calls of user code, the oldest samples first. The run puts calls in with its lock held,
-/// and threads of user code take them out. May be used from any thread.
+/// Queue of calls of user code, the oldest samples and batches first. The run puts calls in with
+/// its lock held, and threads of user code take them out. May be used from any thread.
 class ForeignCalls {
  public:
   /// Adds a call. The call with the smallest `order` is taken first; `order` also identifies it for
   /// abandon(). After close() the call is abandoned.
-  void put(uint64_t order, std::shared_ptr<PendingCall> call);
+  void put(uint64_t order, std::shared_ptr<ForeignCall> call);
   /// Waits for a call and removes it. Null on time-out and after close().
   std::shared_ptr<ForeignCall> take(std::chrono::milliseconds timeout);
   /// Abandons that call, if nobody has taken it yet.
@@ -38,7 +31,7 @@ class ForeignCalls {
  private:
   Mutex mutex_;
   CondVar changed_;
-  std::map<uint64_t, std::shared_ptr<PendingCall>> calls_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<ForeignCall>> calls_ FOREBAY_GUARDED_BY(mutex_);
   bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
 };
 

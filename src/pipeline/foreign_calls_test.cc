@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A call that records whether it is destroyed without being abandoned.
-class Noted final : public PendingCall {
+class Noted final : public SampleCall {
  public:
   Noted(int number, std::vector<int>* dropped) : number_(number), dropped_(dropped) {}
   ~Noted() override {
@@ -20,6 +20,7 @@ class Noted final : public PendingCall {
   size_t step() const override { return static_cast<size_t>(number_); }
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return 0; }
+  int64_t sample() const override { return key_.id; }
   std::string sample_name() const override { return {}; }
   const Schema& schema() const override { return schema_; }
   const Record& record() const override { return record_; }

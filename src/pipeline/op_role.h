@@ -17,8 +17,12 @@ enum class OpEffect : uint8_t {
   /// Makes blocks of one length from rows of any length. Only an order, a repetition and a
   /// batch may follow.
   kPacking,
-  kReplay,     ///< adds samples of earlier steps to each batch
-  kBatching,   ///< makes batches of samples; nothing may follow
+  kReplay,         ///< adds samples of earlier steps to each batch
+  kBatching,       ///< makes batches of samples; only functions on batches may follow
+  kBatchFunction,  ///< calls a function of the user's with the fields of each batch
+  /// Calls a function of the user's with the samples of each batch, which then stay apart. It
+  /// follows the batching, and nothing follows it.
+  kCollation,
   kCaching,    ///< stores the results of the steps before it
   kBuffering,  ///< bounds the records of a stream that wait to be used
 };
@@ -26,7 +30,13 @@ enum class OpEffect : uint8_t {
 /// Whether samples or their order depend on such a step. If not, a run may be continued with a
 /// different step.
 constexpr bool changes_samples(OpEffect effect) {
-  return effect != OpEffect::kBatching && effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
+  return effect != OpEffect::kBatching && effect != OpEffect::kBatchFunction && effect != OpEffect::kCollation &&
+         effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
+}
+
+/// Whether such a step works on whole batches, behind the step that makes them.
+constexpr bool works_on_batches(OpEffect effect) {
+  return effect == OpEffect::kBatchFunction || effect == OpEffect::kCollation;
 }
 
 /// The effect of an operator on the fields of a sample.

@@ -128,6 +128,7 @@ struct OpDef {
   std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
   OpEffect effect = OpEffect::kContent;
   OpRole role = OpRole::kValues;
+  ArgFaces faces = ArgFaces::kAll;  ///< the faces that offer it as a method; JSON describes all
   /// No face offers it: branches_of() makes such steps from the arguments of a source.
   bool made_by_sources = false;
   /// Its results are computed in one epoch and used in all, so no step before it may depend on the

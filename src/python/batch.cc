@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include "python/array.h"
+#include "python/foreign_call.h"
 #include "python/text.h"
 
 namespace forebay::python {
@@ -225,6 +226,14 @@ void bind_batch(nb::module_& module) {
           "epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
       .def_prop_ro(
           "step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
+      .def_prop_ro(
+          "_token",
+          [](const PyBatch& self) {
+            const auto* const object = static_cast<const KeptObject*>(self.batch().object.get());
+            return object != nullptr ? nb::cast(object->token) : nb::none();
+          },
+          nb::sig("def _token(self) -> int | None"),
+          "Token of the object that a function of the user's made of the samples; None if the batch has fields.")
       .def("_descriptions", &PyBatch::descriptions, nb::sig("def _descriptions(self) -> list[tuple[str, str, int]]"),
            "(name, type, bytes) of each field, as the notebook shows them.")
       .def(

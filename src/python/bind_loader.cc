@@ -124,6 +124,16 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   new (self) PyLoader(description, std::move(options), std::move(with), std::move(convert));
 }
 
+// A digest is of samples, so each row has to be one of them.
+const Batch& batch_of_samples(const PyBatch& batch) {
+  const Batch& of = batch.batch();
+  if (of.made_rows)
+    raise(invalid_argument(fmt::format(
+        "digest: .map_batch() made {} rows of {} samples, and a digest is of samples; take the step out for it",
+        of.size(), of.ids.size())));
+  return of;
+}
+
 }  // namespace
 
 void bind_loader(nb::module_& module) {
@@ -141,7 +151,7 @@ void bind_loader(nb::module_& module) {
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch[typing.Any] | None"),
            "A batch, or None at the end of an epoch.")
       .def("take_call", &PyLoader::take_call, arg("timeout_s"),
-           nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
+           nb::sig("def take_call(self, timeout_s: float) -> SampleCall | BatchCall | None"),
            "A call for a Python thread to make; None after the timeout, or once closed.")
       .def("batches_per_epoch", &PyLoader::batches_per_epoch)
       .def("size", [](PyLoader& self) { return self.loader().size(); })
@@ -220,15 +230,16 @@ void bind_loader(nb::module_& module) {
       .def(
           "add",
           [](EpochDigest& self, const PyBatch& batch) {
+            const Batch& samples = batch_of_samples(batch);
             nb::gil_scoped_release unlocked;
-            self.add(batch.batch());
+            self.add(samples);
           },
           arg("batch"))
       .def(
           "add_step",
           [](EpochDigest& self, const std::vector<const PyBatch*>& batches) {
             std::vector<const Batch*> step;
-            for (const PyBatch* batch : batches) step.push_back(&batch->batch());
+            for (const PyBatch* batch : batches) step.push_back(&batch_of_samples(*batch));
             // Hashing takes long, so the lock is released. The batches stay alive as arguments of
             // this call.
             nb::gil_scoped_release unlocked;

@@ -4,24 +4,24 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "forebay/string_list.h"
-#include "pipeline/foreign.h"
 #include "python/array.h"
 #include "python/text.h"
 
 namespace forebay::python {
 
-void Failures::drop(int64_t token) {
+void KeptObjects::drop(int64_t token) {
   Lock lock(mutex_);
   // Engine threads have no interpreter; the Python half collects the tokens with its next call.
   dropped_.push_back(token);
 }
 
-std::vector<int64_t> Failures::take_dropped() {
+std::vector<int64_t> KeptObjects::take_dropped() {
   Lock lock(mutex_);
   return std::exchange(dropped_, {});
 }
@@ -46,6 +46,8 @@ nb::list strings_of(const Value& value) {
   return list;
 }
 
+}  // namespace
+
 nb::object to_python(const std::string& name, const Value& value, Tensor copy) {
   const std::string_view bytes{reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
   switch (value.kind) {
@@ -57,7 +59,9 @@ nb::object to_python(const std::string& name, const Value& value, Tensor copy) {
   }
 }
 
-nb::dict sample(const ForeignCall& call) {
+namespace {
+
+nb::dict sample(const SampleCall& call) {
   const Record& record = call.record();
   std::vector<Tensor> copies(record.size());
   {
@@ -81,7 +85,7 @@ Buffer copy_of(std::string_view bytes) {
   return buffer;
 }
 
-FieldKind kind_of(const ForeignCall& call, const std::string& name) {
+FieldKind kind_of(const SampleCall& call, const std::string& name) {
   const auto before = call.schema().find(name);
   // A new name has no previous kind.
   return before ? call.record()[*before].kind : FieldKind::kAny;
@@ -133,7 +137,7 @@ Value to_value(nb::handle object, FieldKind before) {
 }
 
 // A picture that user code changed is still a picture, with the same layout.
-Field describe(const ForeignCall& call, std::string name, const Value& value) {
+Field describe(const SampleCall& call, std::string name, const Value& value) {
   Field field;
   field.kind = value.kind;
   if (value.kind == FieldKind::kTensor) {
@@ -148,7 +152,7 @@ Field describe(const ForeignCall& call, std::string name, const Value& value) {
   return field;
 }
 
-void finish(ForeignCall& call, const nb::dict& fields) {
+void finish(SampleCall& call, const nb::dict& fields) {
   Schema schema;
   Record record;
   // In the dict's order, which becomes the schema's. An error leaves the call unanswered: the
@@ -164,43 +168,57 @@ void finish(ForeignCall& call, const nb::dict& fields) {
   call.finish(std::move(schema), std::move(record));
 }
 
-void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures, bool of_sample) {
+}  // namespace
+
+void fail(ForeignCall& call, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_sample) {
   // kUnavailable: the worker caused it, not the sample, so no error policy skips the sample.
   Status status(of_sample ? Code::kUser : Code::kUnavailable, from_text(message));
-  status = std::move(status).with_payload(std::make_shared<UserFailure>(token, failures.shared));
+  status = std::move(status).with_payload(std::make_shared<KeptObject>(token, kept.shared));
   nb::gil_scoped_release unlocked;
   call.fail(std::move(status));
 }
 
-nb::tuple key(const ForeignCall& call) {
+nb::tuple key_of(const ForeignCall& call) {
   const SampleKey& key = call.key();
   return nb::make_tuple(key.seed, key.epoch, key.id, key.occurrence);
 }
 
-}  // namespace
-
 void bind_foreign_call(nb::module_& module) {
-  nb::class_<PyFailures>(module, "Failures", "Which user exceptions the engine has let go of.")
+  nb::class_<PyKeptObjects>(module, "KeptObjects",
+                            "Which exceptions and batches of the user's the engine has let go of.")
       .def(nb::init<>())
       .def(
-          "take_dropped", [](PyFailures& self) { return self.shared->take_dropped(); },
+          "take_dropped", [](PyKeptObjects& self) { return self.shared->take_dropped(); },
           "Tokens dropped since the last call.");
 
-  nb::class_<ForeignCall>(module, "ForeignCall", "A call that a Python thread has to make for the engine.")
-      .def_prop_ro("step", &ForeignCall::step, "Index of the step whose function is meant; 0 is the source.")
-      .def_prop_ro("key", &key, nb::sig("def key(self) -> tuple[int, int, int, int]"), "(seed, epoch, id, occurrence).")
-      .def_prop_ro("random_index", &ForeignCall::random_index, "Place among the random operators.")
+  nb::class_<SampleCall>(module, "SampleCall", "A call for one sample that a Python thread has to make for the engine.")
+      .def_prop_ro("step", &SampleCall::step, "Index of the step whose function is meant; 0 is the source.")
       .def_prop_ro(
-          "name", [](const ForeignCall& call) { return to_text(call.sample_name()); }, nb::sig("def name(self) -> str"),
+          "key", [](const SampleCall& call) { return key_of(call); },
+          nb::sig("def key(self) -> tuple[int, int, int, int]"), "(seed, epoch, id, occurrence).")
+      .def_prop_ro("random_index", &SampleCall::random_index, "Place among the random operators.")
+      .def_prop_ro("sample", &SampleCall::sample, "Id of the sample.")
+      .def_prop_ro(
+          "name", [](const SampleCall& call) { return to_text(call.sample_name()); }, nb::sig("def name(self) -> str"),
           "What messages call the sample.")
-      .def("sample", &sample, nb::sig("def sample(self) -> dict[str, object]"),
+      .def_prop_ro(
+          "place",
+          [](const SampleCall& call) {
+            return to_text(fmt::format("sample {}: {}", call.key().id, call.sample_name()));
+          },
+          nb::sig("def place(self) -> str"), "What notes of exceptions call the sample.")
+      .def("input", &sample, nb::sig("def input(self) -> dict[str, object]"),
            "Copies of the fields: arrays, str, bytes, and lists of str or bytes.")
       .def("finish", &finish, nb::arg("fields"),
            "Answers with fields: C-contiguous arrays, str, bytes, or lists of str or of bytes. They are copied.")
-      .def("fail", &fail, nb::arg("message"), nb::arg("token"), nb::arg("failures"), nb::arg("of_sample") = true,
-           "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
-           "sample, so "
-           "the error policy applies.");
+      .def(
+          "fail",
+          [](SampleCall& call, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_sample) {
+            fail(call, std::move(message), token, kept, of_sample);
+          },
+          nb::arg("message"), nb::arg("token"), nb::arg("kept"), nb::arg("of_sample") = true,
+          "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
+          "sample, so the error policy applies.");
 }
 
 }  // namespace forebay::python

@@ -18,6 +18,7 @@
 #include "pipeline/foreign.h"
 #include "python/array.h"
 #include "python/batch.h"
+#include "python/batch_call.h"
 #include "python/foreign_call.h"
 #include "python/raise.h"
 #include "python/stats.h"
@@ -113,7 +114,7 @@ void PyLoader::raise_from(const Status& status) {
     const Lock lock(mutex_);
     raised_ = status;
   }
-  const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
+  const auto& failure = *static_cast<const KeptObject*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
@@ -187,7 +188,9 @@ nb::object PyLoader::take_call(double timeout_s) {
     nb::gil_scoped_release unlocked;
     call = own->take_call(timeout, &closed);
   }
-  return call == nullptr ? nb::none() : nb::cast(std::move(call));
+  if (call == nullptr) return nb::none();
+  if (auto batch = std::dynamic_pointer_cast<BatchCall>(call)) return nb::cast(PyBatchCall{std::move(batch), convert_});
+  return nb::cast(std::dynamic_pointer_cast<SampleCall>(std::move(call)));
 }
 
 int64_t PyLoader::batches_per_epoch() {

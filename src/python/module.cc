@@ -13,6 +13,7 @@
 #include "loader/versions/versions_json.h"
 #include "pipeline/catalog.h"
 #include "python/batch.h"
+#include "python/batch_call.h"
 #include "python/description.h"
 #include "python/diagnose.h"
 #include "python/feed.h"
@@ -62,6 +63,7 @@ NB_MODULE(_core, module) {
   bind_description(module);
   bind_batch(module);
   bind_foreign_call(module);
+  bind_batch_call(module);
   bind_feed(module);
   bind_loader(module);
   bind_live(module);

@@ -431,7 +431,7 @@ def test_drop_last_of_a_pipeline():
 
 
 @pytest.mark.parametrize("options, instead", [
-    ({"sampler": [1]}, r"\.shuffle\(\)"), ({"batch_sampler": [[1]]}, r"\.shuffle\(\)"), ({"collate_fn": len}, r"\.map"),
+    ({"sampler": [1]}, r"\.shuffle\(\)"), ({"batch_sampler": [[1]]}, r"\.shuffle\(\)"),
     ({"timeout": 3}, "storage_options"), ({"worker_init_fn": print}, "the function"), ({"prefetch_factor": 2}, "memory="),
     ({"multiprocessing_context": "fork"}, "workers='processes'"), ({"batch_size": None}, r"\.batch\(n\)")])
 def test_what_makes_no_sense_for_a_pipeline_is_refused_with_the_way_out(options, instead):

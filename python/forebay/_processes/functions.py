@@ -43,9 +43,9 @@ class _Call(NamedTuple):
 
     key: tuple[int, int, int, int]
     random_index: int
-    fields: dict[str, Any]
+    fields: Any  # of a sample or a batch, or a list of samples
 
-    def sample(self) -> dict[str, Any]:
+    def input(self) -> Any:
         return self.fields
 
 
@@ -56,10 +56,10 @@ class _MakeSteps:
     def __init__(self, functions: Mapping[int, Any]) -> None:
         self.functions = tuple(functions.items())
 
-    def __call__(self) -> Callable[..., dict[str, Any]]:
+    def __call__(self) -> Callable[..., Any]:
         functions = dict(self.functions)
 
-        def run(step: int, *call: Any) -> dict[str, Any]:
+        def run(step: int, *call: Any) -> Any:
             return functions[step](_Call(*call))
 
         return run
@@ -73,12 +73,12 @@ class _Remote:
         self._step = step
         self.name = name
 
-    def __call__(self, call: Any) -> dict[str, Any]:
+    def __call__(self, call: Any) -> Any:
         try:
-            fields = call.sample() if self._step > 0 else {}
+            fields = call.input() if self._step > 0 else {}
             return self._pool.call(None, self._step, call.key, call.random_index, fields)
         except WorkerDied as error:
-            error.sample, error.key, error.operator = call.key[2], call.name, self.name
+            error.sample, error.key, error.operator = call.sample, call.name, self.name
             raise
 
 

@@ -12,11 +12,11 @@ from .progress import Progress
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..loader import Loader
+    from ..loader import Loader, _Pass
     from .display import Display
 
 
-def shown(loader: Loader[Any], batches: Iterator[Any]) -> Iterator[Any]:
+def shown(loader: Loader[Any], batches: _Pass[Any]) -> Iterator[Any]:
     """Returns the batches as an iterator that shows its progress.
 
     Only rank 0 shows any, and nothing is shown without a stderr.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable
 
 from .figures import Figures
 
 if TYPE_CHECKING:
-    from ..loader import Loader
+    from ..loader import Loader, _Pass
     from .display import Display
 
 
@@ -20,7 +20,7 @@ class Progress:
     """
 
     def __init__(
-        self, loader: Loader[Any], batches: Iterator[Any], display: Display, clock: Callable[[], float] = time.monotonic
+        self, loader: Loader[Any], batches: _Pass[Any], display: Display, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._loader, self._batches, self._clock = loader, batches, clock
         self._display: Display | None = display
@@ -36,7 +36,7 @@ class Progress:
 
     def __next__(self) -> Any:
         try:
-            batch = next(self._batches)
+            batch = self._batches.next_batch()
         except BaseException:
             self.close()
             raise
@@ -46,7 +46,7 @@ class Progress:
         display, now_s = self._display, self._clock()
         if display is not None and now_s - self._shown_s >= display.period_s:
             self._show(self._figures(now_s))
-        return batch
+        return self._batches.taken(batch)
 
     def close(self) -> None:
         """Shows the last figures and ends the display. Closing again does nothing."""

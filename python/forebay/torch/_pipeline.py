@@ -10,6 +10,7 @@ import torch.utils.data
 from torch.utils.data import DistributedSampler
 from torch.utils.data._utils.pin_memory import pin_memory as pin
 
+from .. import _core
 from ..errors import InvalidArgument
 from ..loader import Loader
 from ..pipeline import Pipeline
@@ -21,7 +22,6 @@ _IN_PIPELINE = ("describe the order in the pipeline: .shuffle(), .take(), .filte
 _INSTEAD = {
     "sampler": _IN_PIPELINE,
     "batch_sampler": _IN_PIPELINE,
-    "collate_fn": "Forebay makes the batches itself: put .map(fn) into the pipeline for samples, .pad(field) for ragged fields",
     "timeout": "storage has time-outs of its own, which name the object: storage_options= of forebay.Loader",
     "worker_init_fn": "a pipeline has no worker processes to prepare: what a function needs goes into the function",
     "multiprocessing_context": "a pipeline runs on threads; .map(fn, workers='processes') puts a function into processes",
@@ -42,10 +42,12 @@ class OverPipeline:
         shuffle: adds `.shuffle()`.
         num_workers: compute threads; 0 lets the engine choose.
         drop_last: drops an incomplete last batch; otherwise it is divided among the ranks.
+        collate_fn: adds `.collate(collate_fn)`: it gets the samples as dicts of tensors, and a batch is what
+            it returns.
         generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without
             a generator.
         pin_memory: copies the fields into pinned memory if there is an accelerator; a batch is then
-            a dict of tensors.
+            a dict of tensors, or what `collate_fn` returned, pinned as PyTorch does it.
         persistent_workers, in_order, thread_safe: always in effect.
         pin_memory_device: as in PyTorch.
 
@@ -64,20 +66,22 @@ class OverPipeline:
             if options[name] not in (None, 0):
                 raise InvalidArgument(f"DataLoader over a pipeline: {name}= has no meaning; {instead}")
         pipeline = _batched(dataset, batch_size, bool(shuffle), options["drop_last"])
+        if options["collate_fn"] is not None:
+            pipeline = pipeline.collate(options["collate_fn"])
         generator, workers = options["generator"], options["num_workers"]
         self._loader = Loader(pipeline, seed=generator.initial_seed() % 2**64 if generator is not None else 0,
                               threads=workers or "auto", output="torch", restart=True)
         self.thread_safe = True
         torch.utils.data.DataLoader.__init__(
             self, dataset, batch_size, sampler=_EngineOrder(self._loader), num_workers=workers,
-            pin_memory=options["pin_memory"], drop_last=options["drop_last"] and batch_size is not None, generator=generator,
+            collate_fn=options["collate_fn"], pin_memory=options["pin_memory"], drop_last=options["drop_last"] and batch_size is not None, generator=generator,
             persistent_workers=options["persistent_workers"], pin_memory_device=options["pin_memory_device"],
             in_order=options["in_order"])
 
     def __iter__(self) -> Iterator[Any]:
         batches = iter(self._loader)
         if self.pin_memory and torch.accelerator.is_available():
-            return ({name: pin(batch[name]) for name in batch.keys()} for batch in batches)
+            return map(_pinned, batches)
         return batches
 
     def __len__(self) -> int:
@@ -126,10 +130,13 @@ class _EngineOrder(DistributedSampler):
         self._loader.set_epoch(epoch)
 
 
+def _pinned(batch: Any) -> Any:
+    return {name: pin(batch[name]) for name in batch.keys()} if isinstance(batch, _core.Batch) else pin(batch)
+
+
 def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:
     steps = pipeline._description.steps()
-    has_batch = bool(steps) and steps[-1] == "batch"
-    if has_batch:
+    if "batch" in steps:
         if batch_size not in (None, 1) or shuffle or drop_last:
             raise InvalidArgument("DataLoader over a pipeline that ends in .batch(): leave batch_size=, shuffle= and "
                                   "drop_last= out, or leave .batch() out of the pipeline")

@@ -12,6 +12,7 @@
 #include "loader/compile/untouched_field.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
 #include "loader/describe/user_code.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/content_keys.h"
@@ -103,6 +104,7 @@ class Compiler {
       output = filter_answer();
     }
     record_user_code_names();
+    plan_->stacks_rows = !keeps_samples_apart();
     set_outputs(output);
     if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_fields = packed_fields(*reader());
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing, plan_->outputs);
@@ -120,6 +122,11 @@ class Compiler {
   bool packs() const { return packs_; }
   // The step that reads samples at their end and gives something else: a filter or a packing.
   const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
+
+  // Returns whether user code gets the samples of a batch. Packed blocks are made before that.
+  bool keeps_samples_apart() const {
+    return reader() == nullptr && find_step(*input_.description, OpEffect::kCollation) != nullptr;
+  }
 
   void reduce(const Inference& whole, bool chunks) {
     const Description& description = *input_.description;
@@ -418,7 +425,7 @@ class Compiler {
         output.gathered = output.may_differ = false;
         output.field.kind = FieldKind::kAny;
       }
-      if (packs()) {  // blocks have no row size
+      if (packs() || !plan_->stacks_rows) {  // neither blocks nor single samples have a row size
         output.row_bytes.reset();
         output.gathered = output.may_differ = false;
       }
@@ -435,7 +442,7 @@ class Compiler {
   // slots, which blocks do not have.
   bool may_refer_to_chunks() const {
     if (packs() && !chunks_->packed.parts().empty()) return false;
-    return !input_.branch ||
+    return (!input_.branch && plan_->stacks_rows) ||
            std::ranges::all_of(plan_->outputs, [](const OutputField& output) { return output.row_bytes.has_value(); });
   }
 
@@ -478,14 +485,14 @@ std::set<std::string> differing_outputs(const std::vector<std::shared_ptr<const 
 
 }  // namespace
 
-Result<ExecutionPlan> compile(std::span<CompileInput> branches) {
+Result<ExecutionPlan> compile(std::span<CompileInput> branches, std::vector<BatchStage> batch_stages) {
   FOREBAY_ASSIGN(auto plans, compile_each(branches));
   // Fields that differ and are known in all branches were found by check().
   if (const std::set<std::string> unsized = differing_outputs(plans); !unsized.empty()) {
     for (CompileInput& branch : branches) branch.branch->unsized = unsized;
     FOREBAY_ASSIGN(plans, compile_each(branches));
   }
-  return ExecutionPlan(std::move(plans));
+  return ExecutionPlan(std::move(plans), std::move(batch_stages));
 }
 
 }  // namespace forebay

@@ -59,7 +59,8 @@ struct CompileInput {
 /// the random numbers of the other steps. The reduced description is checked again: Internal, with
 /// both descriptions, if it is invalid or gives other fields.
 Result<std::shared_ptr<const BranchPlan>> compile(const CompileInput& input);
-/// The same for all branches of a pipeline. Sets BranchName::unsized.
-Result<ExecutionPlan> compile(std::span<CompileInput> branches);
+/// The same for all branches of a pipeline, with the stages for whole batches. Sets
+/// BranchName::unsized.
+Result<ExecutionPlan> compile(std::span<CompileInput> branches, std::vector<BatchStage> batch_stages = {});
 
 }  // namespace forebay

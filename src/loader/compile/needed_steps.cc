@@ -138,6 +138,8 @@ bool LiveFields::move_before(const OpSpec& op, const OpDef& def, const Schema& b
     case OpEffect::kSelection:
     case OpEffect::kBuffering:
     case OpEffect::kPacking:  // the needed steps end here
+    case OpEffect::kBatchFunction:
+    case OpEffect::kCollation:
     case OpEffect::kOrder:
     case OpEffect::kDrawing:
     case OpEffect::kRepeating: return false;

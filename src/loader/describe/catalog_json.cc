@@ -18,9 +18,9 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
 }
 
 // All lists of words here follow the order of their enums.
-constexpr std::array<std::string_view, 12> kEffects = {"content", "taking",   "keys",      "selection",
-                                                       "order",   "drawing",  "repeating", "packing",
-                                                       "replay",  "batching", "caching",   "buffering"};
+constexpr std::array<std::string_view, 14> kEffects = {
+    "content", "taking", "keys",     "selection",      "order",     "drawing", "repeating",
+    "packing", "replay", "batching", "batch function", "collation", "caching", "buffering"};
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
 constexpr std::array<std::string_view, 4> kKinds = {"samples", "table", "user code", "parts"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
@@ -74,6 +74,7 @@ Json describe_catalog() {
                          {"role", word(kRoles, def.role)},
                          {"random", def.random},
                          {"function", def.function},
+                         {"faces", word(kFaces, def.faces)},
                          {"help", def.help},
                          {"args", describe(def.args)}});
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/describe/batch_functions.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
@@ -24,6 +25,8 @@ const Catalog& catalog() {
     // know.
     ops.push_back(map_op());
     ops.push_back(filter_op());
+    ops.push_back(map_batch_op());
+    ops.push_back(collate_op());
     return Catalog(std::move(ops));
   }();
   return instance;

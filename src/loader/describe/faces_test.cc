@@ -73,7 +73,7 @@ Pipeline all_operators() {
 TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
   std::vector<std::string> missing;
   for (const auto& [name, def] : catalog().ops()) {
-    if (!def.made_by_sources) missing.push_back(name);
+    if (!def.made_by_sources && def.faces == ArgFaces::kAll) missing.push_back(name);
   }
   const Pipeline pipeline = all_operators();
   for (size_t i = 1; i < pipeline.description().steps().size(); ++i) {

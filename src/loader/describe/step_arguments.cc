@@ -26,6 +26,15 @@ const OpSpec* find_step(const Description& description, OpEffect effect) {
   return nullptr;
 }
 
+size_t sample_steps(const Description& description) {
+  const auto works = [](const OpSpec& op) {
+    const OpDef* const def = catalog().find(op.name);
+    return def != nullptr && works_on_batches(def->effect);
+  };
+  const auto& steps = description.steps();
+  return static_cast<size_t>(std::ranges::find_if(steps, works) - steps.begin());
+}
+
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
   if (op == nullptr) return otherwise;
   const Json value = op->args.value(name, Json());

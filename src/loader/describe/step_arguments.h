@@ -11,6 +11,9 @@ namespace forebay {
 
 /// Returns the first step with that effect, or null.
 const OpSpec* find_step(const Description& description, OpEffect effect);
+/// Number of steps that work on samples, with the one that makes batches. Functions on whole
+/// batches come after them.
+size_t sample_steps(const Description& description);
 /// Returns an integer argument; `otherwise` if the argument is missing or `op` is null.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
 /// Returns a Boolean argument; false if it is missing.

@@ -39,6 +39,10 @@ std::optional<Advice> advice_in_part(OpEffect effect) {
   switch (effect) {
     case OpEffect::kBatching:
       return Advice("a part of a larger pipeline has no batches of its own", "put .batch() behind all parts");
+    case OpEffect::kBatchFunction:
+    case OpEffect::kCollation:
+      return Advice("a part of a larger pipeline has no batches of its own",
+                    "put it behind the .batch() of all parts; .map(fn) works on the samples of a part");
     case OpEffect::kReplay:
       return Advice("replay in a part is not there yet", "leave it out, or load this part by itself");
     case OpEffect::kBuffering: return Advice("a part is a data set, and .buffer() is for streams", "leave it out");

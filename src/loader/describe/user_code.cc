@@ -159,14 +159,6 @@ void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& 
   }
 }
 
-// A step with a function has its name, also if another language holds the function.
-void check_function(const OpSpec& op, Problems& problems) {
-  if (op.attachment || !op.attachment_name.empty()) return;
-  problems.add(
-      "its function is missing; a pipeline read from JSON has none",
-      fmt::format("take the step out, and put .{}(function) behind Pipeline.from_json(...) in your program", op.name));
-}
-
 Schema without_types(const Schema& schema, const std::vector<std::string>& fields) {
   Schema result;
   for (const Field& field : schema) {
@@ -201,6 +193,18 @@ Schema only_padding(const Schema& schema) {
 }
 
 }  // namespace
+
+// A step with a function has its name, also if another language holds the function.
+void check_function(const OpSpec& op, Problems& problems) {
+  if (op.attachment || !op.attachment_name.empty()) return;
+  problems.add(
+      "its function is missing; a pipeline read from JSON has none",
+      fmt::format("take the step out, and put .{}(function) behind Pipeline.from_json(...) in your program", op.name));
+}
+
+std::string name_of_function(const OpSpec& op) {
+  return op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
+}
 
 OpDef map_op() {
   OpDef def;
@@ -306,7 +310,7 @@ std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> 
 ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
                            const Schema& after) {
   ForeignStage stage;
-  stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
+  stage.name = name_of_function(op);
   stage.step = stage.number = step;
   stage.random_index = random_index;
   stage.counters = std::make_shared<StepCounters>();

@@ -7,6 +7,7 @@
 
 namespace forebay {
 
+class Problems;
 struct OpDef;
 struct OpSpec;
 
@@ -20,7 +21,8 @@ struct FilterAttachment {
   FilterFunction function;
 };
 
-/// Definitions of `map` and `filter`: their arguments, and the schema after them.
+/// Definitions of `map` and `filter`: their arguments, and the schema after them. batch_functions.h
+/// has those of functions on whole batches.
 OpDef map_op();
 OpDef filter_op();
 
@@ -33,6 +35,11 @@ std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attach
 /// Replaces the record by one Boolean, the function's answer.
 std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
                                         std::vector<std::string> fields);
+
+/// Reports a step whose function is missing, as in a pipeline that was read from JSON.
+void check_function(const OpSpec& op, Problems& problems);
+/// The step with its function, as states and messages name it: "map(<function augment>)".
+std::string name_of_function(const OpSpec& op);
 
 /// Makes the stage for a function in another language. `step` is the index in the description; it
 /// is 0 for a source that the user wrote.

@@ -93,7 +93,7 @@ Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& bra
 CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& branch) {
   CompileInput input = whole;
   input.description = &branch.branch.description;
-  input.end = branch.branch.description.steps().size();
+  input.end = sample_steps(branch.branch.description);
   input.source = branch.source;
   input.seed = branch.seed;
   if (data_.branches.size() > 1) {

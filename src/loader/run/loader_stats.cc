@@ -152,6 +152,7 @@ void add_plan(const ExecutionPlan& plan, Ledger& stats) {
     const Store* const used = branch->store();
     if (used != nullptr && stores.insert(used).second) stats.stores.push_back(stats_of(*used));
   }
+  for (const BatchStage& stage : plan.batch_stages()) stats.steps.push_back(step_stats(stage.name, *stage.counters));
 }
 
 void add_caches(const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger& stats) {

@@ -24,6 +24,7 @@ void Revocation::yield(WindowBatch& batch, RowTask& task) const {
 void Revocation::revoke_batch(WindowBatch& batch) const {
   if (batch.revoking) return;
   batch.revoking = true;
+  core_.calls.abandon(batch.order_of_whole());
   for (RowTask& task : batch.tasks) {
     // Compute threads use the memory of Running tasks and of the assembly.
     if (batch.assembling == 0 && !task.is<RowTask::Running>()) yield(batch, task);
@@ -42,7 +43,9 @@ void Revocation::finish_revoking(WindowBatch& batch) const {
   batch.job.drop_slots();
   batch.made.reset();
   batch.summary.on_batch_revoked();
-  batch.complete = batch.retry_when_due = false;
+  batch.next_function = 0;
+  batch.call_ticket = 0;
+  batch.assembled = batch.complete = batch.retry_when_due = false;
   batch.revoking = false;
   if (batch.dropped) uses_.release_all(batch);
 }

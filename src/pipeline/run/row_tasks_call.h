@@ -11,7 +11,7 @@
 namespace forebay {
 
 /// The call of user code for a task's sample.
-class RowTasks::Call final : public PendingCall {
+class RowTasks::Call final : public SampleCall {
   const std::shared_ptr<void> alive_;  // keeps the run alive, so it is destroyed last
   RowTasks& tasks_;
 
@@ -32,6 +32,7 @@ class RowTasks::Call final : public PendingCall {
   size_t step() const override { return stage_.number; }
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return stage_.random_index; }
+  int64_t sample() const override { return key_.id; }
   std::string sample_name() const override { return tasks_.plan_of(batch->tasks[index]).name_of(key_.id); }
   const Schema& schema() const override { return input_.schema; }
   const Record& record() const override { return input_.record; }

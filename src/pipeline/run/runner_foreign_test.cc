@@ -14,14 +14,14 @@ using namespace std::chrono_literals;
 /// Answers calls on a thread of its own, as language bindings do.
 class User {
  public:
-  using Answer = std::function<void(ForeignCall&)>;
+  using Answer = std::function<void(SampleCall&)>;
   User(std::shared_ptr<Runner> runner, Answer answer, int threads = 1) : runner_(std::move(runner)) {
     for (int i = 0; i < threads; ++i) {
       threads_.emplace_back([this, answer] {
         while (!runner_->closed()) {
           if (const std::shared_ptr<ForeignCall> call = runner_->take_call(5ms)) {
             ++calls;
-            answer(*call);
+            answer(dynamic_cast<SampleCall&>(*call));
           }
         }
       });
@@ -60,7 +60,7 @@ Rig with_user_code(Does::Function after, bool fetches = true) {
   return setup;
 }
 
-void add_one(ForeignCall& call) {
+void add_one(SampleCall& call) {
   Tensor made = Tensor::allocate(DType::kInt64, {});
   *made.data<int64_t>() = *call.record()[0].tensor.data<int64_t>() + 1;
   Record record;
@@ -138,7 +138,7 @@ TEST(RunnerForeign, a_replacement_after_user_code_is_loaded_and_mapped_itself) {
 }
 
 TEST(RunnerForeign, exceptions_of_user_code_follow_the_policy_and_name_the_step) {
-  const auto fails = [](ForeignCall& call) {
+  const auto fails = [](SampleCall& call) {
     if (call.key().id == 3) {
       call.fail(Status(Code::kUser, "ValueError: three"));
     } else {
@@ -162,7 +162,7 @@ TEST(RunnerForeign, exceptions_of_user_code_follow_the_policy_and_name_the_step)
 
 TEST(RunnerForeign, a_dropped_call_counts_as_failed_and_nothing_hangs) {
   const auto runner = with_user_code(nullptr).run();
-  User user(runner, [](ForeignCall&) {});
+  User user(runner, [](SampleCall&) {});
   EXPECT_EQ(runner->next_for(20s).status().code(), Code::kInternal);
 }
 
@@ -174,14 +174,14 @@ TEST(RunnerForeign, answers_after_close_and_after_seek_are_ignored) {
   EXPECT_TRUE(runner->next_for(50ms)->timed_out);
   for (int i = 0; i < 3; ++i) late.push_back(runner->take_call(1s));
   runner->seek({1, 8, 1});
-  for (const auto& call : late) add_one(*call);
+  for (const auto& call : late) add_one(dynamic_cast<SampleCall&>(*call));
   late.clear();
   EXPECT_TRUE(runner->next_for(50ms)->timed_out);
   for (int i = 0; i < 3; ++i) late.push_back(runner->take_call(1s));
   runner->close();
   for (const auto& call : late) {
     ASSERT_TRUE(call);
-    add_one(*call);
+    add_one(dynamic_cast<SampleCall&>(*call));
   }
 }
 
@@ -191,7 +191,7 @@ TEST(RunnerForeign, user_code_that_is_late_does_not_look_like_a_lack_of_memory) 
   setup.sizes.assign(32, 1000);
   setup.options = {.threads = 2, .requests = 8, .window_batches = 3, .memory = {.share = {.wanted = 8 * 24 + 2500}}};
   const auto runner = setup.run();
-  User user(runner, [](ForeignCall& call) {
+  User user(runner, [](SampleCall& call) {
     std::this_thread::sleep_for(1ms);
     add_one(call);
   });

@@ -47,7 +47,7 @@ Window::Window(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> s
       has_chunks_(std::ranges::any_of(chunks_, [](const auto& chunks) { return chunks != nullptr; })),
       uses_(core_, chunks_, rows_per_task_), revocation_(core_, uses_),
       reclaimer_(core_, chunks_, revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
-      user_field_forms_(core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(core_.plan.trace()) {
+      batch_calls_(core_, batches_), consumer_trace_(core_.plan.trace()) {
   stats_.branch_samples.resize(core_.plan.size());
 }
 
@@ -126,9 +126,8 @@ Result<Delivery> Window::take_result(WindowBatch& batch) {
   std::stable_sort(errors.begin(), errors.end(), [](const RowError& a, const RowError& b) { return a.row < b.row; });
   const auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   if (raised != errors.end()) return raised->status;
-  FOREBAY_RETURN_IF_ERROR(user_field_forms_.unify(*batch.made));
   ++stats_.batches;
-  stats_.samples += batch.made->size() - batch.made->padding;
+  stats_.samples += std::ssize(batch.made->ids) - batch.made->padding;
   for (int64_t row = 0; core_.plan.size() > 1 && row < batch.size(); ++row) {
     const Row& planned = batch.job.planned(row);
     if (!planned.padding && !batch.job.rows()[static_cast<size_t>(row)].skipped)
@@ -185,7 +184,8 @@ void Window::on_state_changed() {
 Awaited Window::what_is_awaited() {
   if (batches_.empty()) return core_.steps->request_step(planned_) ? Awaited::kPlan : Awaited::kArrival;
   WindowBatch& batch = *batches_.front();
-  if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
+  if (batch.call_ticket != 0) return Awaited::kUser;
+  if (batch.assembling > 0 || batch.assembled || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
   const RowTask& task = batch.oldest();
   if (uses_.awaits_block(batch, task)) return chunks_[task.branch]->what_is_awaited(*batch.block_of(task));

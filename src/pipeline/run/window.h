@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/field_forms.h"
+#include "pipeline/run/batch_calls.h"
 #include "pipeline/run/block_uses.h"
 #include "pipeline/run/chunks.h"
 #include "pipeline/run/reclaimer.h"
@@ -110,7 +110,7 @@ class Window final : private Advancing {
   bool start_copying(const WindowBatchPtr& batch, Actions& actions);
   using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
   void post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions);
-  void complete(WindowBatch& batch, Result<Batch> made);
+  void finish_rows(WindowBatch& batch, Result<Batch> made);
 
   // window_plan.cc
   int64_t batches_ahead() const;
@@ -135,7 +135,7 @@ class Window final : private Advancing {
   const Revocation revocation_;
   const WindowReclaimer reclaimer_;
   RowTasks tasks_;
-  FieldForms user_field_forms_;
+  BatchCalls batch_calls_;
   Cursor cursor_;               // of the next batch to deliver
   Cursor planned_;              // of the next batch to begin
   uint64_t plans_dropped_ = 0;  // incremented when plans in progress become stale

@@ -16,8 +16,8 @@ void Window::advance(Actions& actions) {
   core_.fetcher.refresh();
   extend(actions);
   mark_front_due();
-  if (has_chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
-  advance_batches(actions);
+  if (!has_chunks_ || (advance_oldest(actions) && advance_chunks(actions))) advance_batches(actions);
+  batch_calls_.advance();
 }
 
 // Moves on everything that can be moved, oldest first. Stops at the first task that waits for
@@ -175,7 +175,7 @@ bool Window::assemble(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
   const Status error = job.delivery_error();
   if (!error.ok() || !job.has_unsized_fields()) {
-    complete(*batch, error.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(error));
+    finish_rows(*batch, error.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(error));
     return true;
   }
   if (job.has_layout()) return start_copying(batch, actions);
@@ -198,7 +198,7 @@ bool Window::start_copying(const WindowBatchPtr& batch, Actions& actions) {
     if (!reclaimer_.reclaim(*batch, nullptr, needed)) return false;
   }
   if (Status status = job.begin_assembly(pool); !status.ok()) {
-    complete(*batch, std::move(status));
+    finish_rows(*batch, std::move(status));
     return true;
   }
   for (size_t piece = 0; piece < job.piece_count(); ++piece) {
@@ -219,26 +219,19 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
     const AdvancingLock advancing(core_);
     core_.on_task_ended();
     --batch->assembling;
-    if (made && !batch->revoking) complete(*batch, std::move(*made));
+    if (made && !batch->revoking) finish_rows(*batch, std::move(*made));
     revocation_.finish_revoking(*batch);
   };
-  // After the batch's own rows, and before those of younger batches.
-  core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
+  core_.post(actions, batch->order_of_whole(), Work::kAssembly, work);
 }
 
-// Stores the finished batch, or the error that is delivered in its place.
-void Window::complete(WindowBatch& batch, Result<Batch> made) {
-  if (made.ok()) {
-    batch.made = std::move(*made);
-  } else if (made.status().code() == Code::kOutOfBudget) {
-    batch.job.fatal = made.status();  // not a data error: the batch can be asked for again
-  } else if (batch.job.delivery_error().ok()) {
-    batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
-  }
+// Stores the assembled batch, or the error that is delivered in its place.
+void Window::finish_rows(WindowBatch& batch, Result<Batch> made) {
   for (RowTask& task : batch.tasks) revocation_.drop_bytes(task);
   uses_.release_all(batch);
-  batch.complete = true;
-  if (is_front(batches_, batch)) core_.changed.notify_all();
+  if (!made.ok()) return batch_calls_.fail(batch, made.status());
+  batch.made = std::move(*made);
+  batch.assembled = true;
 }
 
 }  // namespace forebay

@@ -120,14 +120,18 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   bool retry_when_due = false;
   /// RowWork::arrivals() when its replayed samples were last looked up.
   std::optional<uint64_t> last_retry_at = {};
-  bool due = false;       ///< it is delivered next, and mark_front_due() has seen it
-  int assembling = 0;     ///< number of its assembly tasks that have not ended
-  bool complete = false;  ///< `made` is set, or it has an error
+  bool due = false;    ///< it is delivered next, and mark_front_due() has seen it
+  int assembling = 0;  ///< number of its assembly tasks that have not ended
+  /// `made` is set, and functions on whole batches may have to run.
+  bool assembled = false;
+  size_t next_function = 0;  ///< index of the batch stage that runs, or runs next
+  uint64_t call_ticket = 0;  ///< of the call of that function; 0 if there is none
+  bool complete = false;     ///< `made` can be delivered, or it has an error
   std::optional<Batch> made;
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Whether nothing can be done for the batch now.
-  bool is_inactive() const { return revoking || complete || assembling > 0; }
+  bool is_inactive() const { return revoking || complete || assembled || assembling > 0; }
   bool all_done() const { return summary.done() == tasks.size(); }
   /// The oldest task that is not Ready. There must be one.
   RowTask& oldest();
@@ -136,6 +140,9 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
+  /// Order of what is done with the whole batch: after its own rows, and before those of younger
+  /// batches.
+  uint64_t order_of_whole() const { return order(tasks.size()); }
   /// Only for tasks with a block.
   const ChunkBlockPtr& block_of(const RowTask& task) const {
     return task.widened_block ? task.widened_block : blocks[task.block];

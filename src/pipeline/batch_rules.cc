@@ -1,0 +1,84 @@
+#include "pipeline/batch_rules.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pipeline/catalog.h"
+#include "pipeline/field_rows.h"
+
+namespace forebay {
+
+namespace {
+
+// Rows that differ only in their first axis become (values, offsets), or are padded.
+bool can_be_stacked(const Field& field) {
+  return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
+}
+
+const char* shape_remedy(const Field& field) {
+  if (field.image) return "put .resize(size), .center_crop or .random_resized_crop before .batch";
+  const bool channels = field.shape.rank() > 1 && field.shape[0] == Shape::kUnknown;
+  if (field.sound != SoundForm::kNone && channels)
+    return "give .decode_audio(mono=True), or the number of channels, and put .pad_or_crop(seconds) behind it";
+  if (field.sound == SoundForm::kSpectra) return "put .pad_or_crop(seconds) before what makes spectra of the samples";
+  if (field.sound == SoundForm::kSamples) return "put .pad_or_crop(seconds) before .batch";
+  return "give it one shape in .map, or use .batch(1)";
+}
+
+bool is_collated(const std::vector<OpSpec>& steps, const Catalog& catalog) {
+  return std::ranges::any_of(steps, [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kCollation); });
+}
+
+Problem place_problem(const std::vector<OpSpec>& steps, size_t step, std::string message, std::string remedy) {
+  return {place_of(steps, step), std::move(message), std::move(remedy)};
+}
+
+}  // namespace
+
+std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
+                                       const Catalog& catalog) {
+  std::vector<Problem> problems;
+  if (!catalog.has_effect(steps[step], OpEffect::kBatching) || is_collated(steps, catalog)) return problems;
+  if (steps[step].args.is_object() && steps[step].args.value("n", Json()) == 1) return problems;
+  for (const Field& field : before) {
+    if (can_be_stacked(field)) continue;
+    problems.push_back(place_problem(steps, step,
+                                     fmt::format("samples of the field '{}' may differ in shape, {}, and a batch needs "
+                                                 "one",
+                                                 field.name, field.shape.to_string()),
+                                     fmt::format("{}; .collate(fn) gets samples as they are", shape_remedy(field))));
+  }
+  return problems;
+}
+
+std::vector<Problem> batch_function_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
+                                             const Catalog& catalog) {
+  const OpDef& def = *catalog.find(steps[step].name);
+  if (!works_on_batches(def.effect)) return {};
+  const auto has = [&](OpEffect effect) {
+    return std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
+                       [&](const OpSpec& op) { return catalog.has_effect(op, effect); });
+  };
+  if (!has(OpEffect::kBatching))
+    return {place_problem(steps, step, "it works on whole batches, and there is no .batch() before it",
+                          "put it behind .batch(n); .map(fn) works on single samples")};
+  if (has(OpEffect::kCollation))
+    return {place_problem(steps, step, "it stands behind .collate(), whose function makes the batch",
+                          "call its function in that of .collate()")};
+  if (def.effect != OpEffect::kCollation) return {};
+  std::vector<Problem> problems;
+  if (has(OpEffect::kBatchFunction))
+    problems.push_back(place_problem(steps, step, "it stands behind .map_batch(), and gets samples",
+                                     "put it directly behind .batch(n), and call the other functions in its own"));
+  for (const Field& field : before) {
+    if (field.pad_value)
+      problems.push_back(place_problem(
+          steps, step,
+          fmt::format("the field '{}' is padded where rows are stacked, and .collate() gets samples apart", field.name),
+          "leave .pad() out, and pad in the function of .collate(); or use .map_batch()"));
+  }
+  return problems;
+}
+
+}  // namespace forebay

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/schema.h"
+#include "forebay/problem.h"
+
+namespace forebay {
+
+class Catalog;
+struct OpSpec;
+
+/// Problems of a `.batch()` at `step` with samples of the schema `before`: rows of a field may
+/// differ in shape, and are to be stacked. None if a function gets the samples one by one. Empty
+/// for other steps.
+std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
+                                       const Catalog& catalog);
+
+/// Problems with a step at `step` that works on whole batches. Empty for other steps.
+std::vector<Problem> batch_function_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
+                                             const Catalog& catalog);
+
+}  // namespace forebay
