@@ -243,6 +243,7 @@ class Pipeline {
   Pipeline random_flip(RandomFlipOptions options = {}) const;
   Pipeline color_jitter(ColorJitterOptions options = {}) const;
   Pipeline normalize(NormalizeOptions options) const;
+  Pipeline patchify(int64_t patch, PatchifyOptions options = {}) const;
   Pipeline decode_audio(DecodeAudioOptions options = {}) const;
   Pipeline mel_spectrogram(MelSpectrogramOptions options = {}) const;
   Pipeline mfcc(int64_t n_mfcc = 40, MfccOptions options = {}) const;
