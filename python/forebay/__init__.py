@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         jsonl,
         manifest,
         materialized,
+        megatron,
         parquet,
         text,
         webdataset,
@@ -114,6 +115,7 @@ __all__ = [
     "manifest",
     "materialize",
     "materialized",
+    "megatron",
     "mix",
     "parquet",
     "profile",
@@ -147,7 +149,8 @@ _MODULES = {
     "profiling": ("Estimate", "Profile", "Strategy", "profile"),
     "simulating": ("Simulation", "simulate"),
     "sources": (
-        "NULL_MASK", "Dataset", "arrays", "arrow", "files", "hdf5", "images", "jsonl", "manifest", "materialized", "parquet", "text", "webdataset",
+        "NULL_MASK", "Dataset", "arrays", "arrow", "files", "hdf5", "images", "jsonl", "manifest", "materialized", "megatron", "parquet", "text",
+        "webdataset",
     ),
     "streams": ("stream",),
 }  # fmt: skip

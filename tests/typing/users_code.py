@@ -97,6 +97,7 @@ def sources(folder: Path) -> list[fb.Pipeline]:
         fb.text("books/*.txt", by="line").tokenize("tokenizer.json").pack(2048),
         fb.jsonl("records.jsonl"),
         fb.hdf5("trace.h5", fields={"x": "/x"}, window=16),
+        fb.megatron("corpora/web_text_document", by="sequence"),
         fb.Dataset(Rows(), workers="threads"),
     ]
 

@@ -101,7 +101,8 @@ TEST(CppFace, lines_records_and_hdf5_are_described_as_json_has_them) {
       {jsonl("a.jsonl", {.fields = {{"n", "int64"}}, .null = null_value(int64_t{0})}),
        {{"pattern", "a.jsonl"}, {"fields", {{"n", "int64"}}}, {"null", {{"value", 0}}}}},
       {hdf5(std::vector<std::string>{"a.h5"}, {.fields = {{"x", "/g/x"}}, .window = 8, .stride = 4}),
-       {{"pattern", {"a.h5"}}, {"fields", {{"x", "/g/x"}}}, {"window", 8}, {"stride", 4}}}};
+       {{"pattern", {"a.h5"}}, {"fields", {{"x", "/g/x"}}}, {"window", 8}, {"stride", 4}}},
+      {megatron("a/tokens", "sequence"), {{"prefix", "a/tokens"}, {"by", "sequence"}}}};
   for (const auto& [given, args] : cases) {
     EXPECT_EQ(given.description().steps().front().args, args);
     EXPECT_EQ(given.to_json().value(), Pipeline::from_json(given.to_json().value()).value().to_json().value());
