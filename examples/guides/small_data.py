@@ -55,6 +55,23 @@ def corpora(root, lines=(("web", 2400), ("code", 900), ("math", 300)), files=3):
     return root
 
 
+def megatron_files(root, documents=(("web", 1500), ("code", 600), ("math", 200), ("chats", 400)), vocabulary=1000):
+    """Indexed data sets as Megatron-LM's preprocess_data.py writes them: tokens of documents in NAME.bin, and their places in NAME.idx."""
+    root, draw = Path(root), np.random.default_rng(7)
+    root.mkdir(parents=True, exist_ok=True)
+    for name, count in documents:
+        lengths = draw.integers(20, 200, count)
+        tokens = draw.integers(1, vocabulary, int(lengths.sum())).astype("<u2")
+        ends = np.cumsum(lengths)
+        tokens[ends - 1] = 0                                   # the end of a document
+        tokens.tofile(root / f"{name}.bin")
+        header = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, count, count + 1)          # version 1, uint16
+        pointers = np.concatenate([[0], ends[:-1] * 2])
+        arrays = lengths.astype("<i4"), pointers.astype("<i8"), np.arange(count + 1).astype("<i8")
+        (root / f"{name}.idx").write_bytes(header + b"".join(array.tobytes() for array in arrays))
+    return root
+
+
 def questions(root, old=1000, new=4000):
     """A Parquet file with old questions and a file of JSON lines with new ones, with the same two fields."""
     import pyarrow as pa

@@ -187,6 +187,19 @@ struct NormalizeOptions {
   Fields field = {"image"};
 };
 
+/// For Pipeline::patchify().
+struct PatchifyOptions {
+  /// Patches that a model merges in each direction, 2 for Qwen2-VL: they are neighbours in
+  /// `patches`.
+  int64_t merge = 1;
+  /// Smaller pictures are enlarged.
+  int64_t min_pixels = 3136;
+  /// Larger pictures are reduced.
+  int64_t max_pixels = 1'003'520;
+  /// The picture's field.
+  std::string field = "image";
+};
+
 /// For Pipeline::random_flip().
 struct RandomFlipOptions {
   /// Probability that pictures are mirrored.

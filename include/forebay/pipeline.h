@@ -243,6 +243,7 @@ class Pipeline {
   Pipeline random_flip(RandomFlipOptions options = {}) const;
   Pipeline color_jitter(ColorJitterOptions options = {}) const;
   Pipeline normalize(NormalizeOptions options) const;
+  Pipeline patchify(int64_t patch, PatchifyOptions options = {}) const;
   Pipeline decode_audio(DecodeAudioOptions options = {}) const;
   Pipeline mel_spectrogram(MelSpectrogramOptions options = {}) const;
   Pipeline mfcc(int64_t n_mfcc = 40, MfccOptions options = {}) const;
@@ -355,6 +356,9 @@ Pipeline arrow(std::vector<std::string> names, TableOptions options = {});
 /// id is the number of its row or window over all files in byte order of their keys.
 Pipeline hdf5(std::string pattern, Hdf5Options options);
 Pipeline hdf5(std::vector<std::string> names, Hdf5Options options);
+/// Describes an indexed data set of Megatron-LM, which is `prefix`.bin and `prefix`.idx. A sample is
+/// the `tokens` of a "document" or of a "sequence", and its id is the number of that.
+Pipeline megatron(std::string prefix, std::string by = "document");
 /// Describes tables in memory, concatenated. Each stream is an `ArrowArrayStream*` of the Arrow C
 /// data interface, which this call reads to its end and releases. The pipeline shares the memory of
 /// its batches.

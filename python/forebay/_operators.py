@@ -484,6 +484,35 @@ class Operators(Appending):
         mean, std = _pair(mean, std, "normalize: give mean and std, or fb.IMAGENET")
         return self._then("normalize", mean=_numbers("mean", mean), std=_numbers("std", std), field=_one_or_list(field))
 
+    def patchify(
+        self, patch: int, *, merge: int = 1, min_pixels: int = 3136, max_pixels: int = 1_003_520, field: str = "image"
+    ) -> Pipeline:
+        """Cuts pictures of any size into square patches for a vision transformer: the field becomes `patches`, (n,
+        channels * patch * patch), ragged, and `grid`, int32 (2,), has the rows and columns of patches.
+
+        The picture is first resized to multiples of `patch * merge` within the limits of pixels, as `smart_resize` of
+        Qwen2-VL in Hugging Face transformers does: each side is rounded to a multiple of `f = patch * merge`. If that
+        is more than `max_pixels`, the sides are `floor(side / b / f) * f` with `b = sqrt(height * width / max_pixels)`,
+        at least one group; if less than `min_pixels`, `ceil(side * b / f) * f` with
+        `b = sqrt(min_pixels / (height * width))`. The resize is bilinear, anti-aliased (Qwen2-VL's own is bicubic).
+        After `.normalize` it works on the normalized pixels.
+
+        The order of patches is Qwen2-VL's: groups of `merge * merge` neighbours, row by row; in a patch all pixels of a
+        channel, then of the next. Pictures of one known size give as many patches each and stack.
+
+        Unsupported for a picture of which one side is more than 200 times as long as the other.
+
+        Args:
+            patch: side of a patch in pixels.
+            merge: patches that a model merges in each direction, 2 for Qwen2-VL: they are neighbours in `patches`.
+            min_pixels: smaller pictures are enlarged.
+            max_pixels: larger pictures are reduced.
+            field: the picture's field.
+        """
+        return self._then(
+            "patchify", patch=patch, merge=merge, min_pixels=min_pixels, max_pixels=max_pixels, field=field
+        )
+
     def random_crop(self, n: int | Sequence[int], *, field: str | Sequence[str] = "image") -> Pipeline:
         """A part of a picture at a random place.
 

@@ -28,6 +28,7 @@ __all__ = [
     "jsonl",
     "manifest",
     "materialized",
+    "megatron",
     "parquet",
     "text",
     "webdataset",
@@ -354,6 +355,34 @@ def hdf5(
     """
     paths = {str(name): str(fields[name]) for name in sorted(fields)}
     return _source("hdf5", pattern=names_of(pattern), fields=paths, window=window, stride=stride)
+
+
+def megatron(prefix: str | os.PathLike[str], by: str = "document") -> Pipeline:
+    """Describes an indexed data set of Megatron-LM: the tokens of `prefix`.bin, which `prefix`.idx
+    divides into sequences and documents.
+
+    Fields:
+        tokens: a row of the data set's own type (uint16 or int32, as Megatron writes them; also
+            uint8, int8, int16, int64, float32 and float64), ragged: documents differ in length.
+        mode: int8, only for `by="sequence"`, and only if the index has modes (multimodal data sets).
+
+    A sample's id is the number of its document, or of its sequence. The index is read and checked
+    when a loader is opened and takes 12 bytes of memory per sample. Tokens are read sample by sample,
+    as ranges of the .bin file: from local disks, S3 and HTTP. Nothing is copied or converted
+    beforehand.
+
+    Args:
+        prefix: the path of both files without `.bin` and `.idx`, which is what Megatron's
+            `--data-path` takes. Local, S3 or HTTP.
+        by: "document": all sequences of a document, joined, are a sample. "sequence": each sequence
+            is one.
+
+    Errors when a loader is opened: NotFound if one of the files is missing; Corrupt if the index is
+    truncated, has negative lengths, or has sequences that lie outside the .bin file; Unsupported for
+    other versions of the format, and for documents whose sequences do not follow each other in the
+    .bin file; InvalidArgument if there is no token.
+    """
+    return _source("megatron", prefix=os.fspath(prefix), by=by)
 
 
 def parquet(

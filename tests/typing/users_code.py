@@ -98,6 +98,7 @@ def sources(folder: Path) -> list[fb.Pipeline]:
         fb.parquet("chats/*.parquet").pack({"tokens": 2048, "loss_mask": 2048}, how="best-fit", eos={"tokens": 2}, shift=1, pad_value={"labels": -1}),
         fb.jsonl("records.jsonl"),
         fb.hdf5("trace.h5", fields={"x": "/x"}, window=16),
+        fb.megatron("corpora/web_text_document", by="sequence"),
         fb.Dataset(Rows(), workers="threads"),
     ]
 

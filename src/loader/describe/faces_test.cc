@@ -29,6 +29,7 @@ Pipeline all_operators() {
       .random_flip()
       .color_jitter({.brightness = {0.1}, .contrast = {0.1}, .saturation = {0.1}, .hue = {0.1}})
       .normalize(imagenet())
+      .patchify(14, {.merge = 2})
       .decode_audio({.rate = 16000, .channels = 2, .field = two})
       .mel_spectrogram(
           {.rate = 8000, .win_length = 300, .hop_length = 100, .f_max = 4000, .norm = "slaney", .log = "db"})
@@ -122,7 +123,8 @@ TEST(CppFace, lines_records_and_hdf5_are_described_as_json_has_them) {
       {jsonl("a.jsonl", {.fields = {{"n", "int64"}}, .null = null_value(int64_t{0})}),
        {{"pattern", "a.jsonl"}, {"fields", {{"n", "int64"}}}, {"null", {{"value", 0}}}}},
       {hdf5(std::vector<std::string>{"a.h5"}, {.fields = {{"x", "/g/x"}}, .window = 8, .stride = 4}),
-       {{"pattern", {"a.h5"}}, {"fields", {{"x", "/g/x"}}}, {"window", 8}, {"stride", 4}}}};
+       {{"pattern", {"a.h5"}}, {"fields", {{"x", "/g/x"}}}, {"window", 8}, {"stride", 4}}},
+      {megatron("a/tokens", "sequence"), {{"prefix", "a/tokens"}, {"by", "sequence"}}}};
   for (const auto& [given, args] : cases) {
     EXPECT_EQ(given.description().steps().front().args, args);
     EXPECT_EQ(given.to_json().value(), Pipeline::from_json(given.to_json().value()).value().to_json().value());

@@ -108,6 +108,14 @@ Pipeline Pipeline::normalize(NormalizeOptions options) const {
                                         {"field", field_json(options.field)}});
 }
 
+Pipeline Pipeline::patchify(int64_t patch, PatchifyOptions options) const {
+  return with_step(*this, "patchify", {{"patch", patch},
+                                       {"merge", options.merge},
+                                       {"min_pixels", options.min_pixels},
+                                       {"max_pixels", options.max_pixels},
+                                       {"field", options.field}});
+}
+
 Pipeline Pipeline::random_crop(ImageSize n, CropOptions options) const {
   return with_step(*this, "random_crop", {{"n", size_json(n)},
                                           {"field", field_json(options.field)}});

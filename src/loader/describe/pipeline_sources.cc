@@ -171,6 +171,10 @@ Pipeline hdf5_files(Json pattern, const Hdf5Options& options) {
 Pipeline hdf5(std::string pattern, Hdf5Options options) { return hdf5_files(std::move(pattern), options); }
 Pipeline hdf5(std::vector<std::string> names, Hdf5Options options) { return hdf5_files(std::move(names), options); }
 
+Pipeline megatron(std::string prefix, std::string by) {
+  return source("megatron", {{"prefix", std::move(prefix)}, {"by", std::move(by)}});
+}
+
 Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options) {
   FOREBAY_ASSIGN(OpSpec step, arrow_streams_step(streams, table_args(options)));
   return Pipeline(std::make_shared<const Description>(std::move(step)));

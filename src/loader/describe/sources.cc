@@ -7,6 +7,7 @@
 
 #include "loader/describe/hdf5_args.h"
 #include "loader/describe/line_args.h"
+#include "loader/describe/megatron_args.h"
 #include "loader/describe/mix_args.h"
 #include "loader/describe/open_materialized_step.h"
 #include "loader/describe/open_sample_sources.h"
@@ -311,6 +312,16 @@ SourceDef hdf5_source() {
           .open = open_hdf5_step};
 }
 
+SourceDef megatron_source() {
+  return {.name = "megatron",
+          .help = "Tokens of an indexed data set of Megatron-LM.",
+          .args = {location_arg("prefix", ArgType::kText, true, "the path of its two files without .bin and .idx"),
+                   {"by", ArgType::kText, false, "document", "what a sample is: \"document\" or \"sequence\""}},
+          .announced = [](const OpSpec&) { return open_ended(Schema({field_of("tokens", FieldKind::kAny)})); },
+          .check = check_megatron,
+          .open = open_megatron_step};
+}
+
 SourceDef materialized_source() {
   return {
       .name = "materialized",
@@ -361,6 +372,7 @@ std::span<const SourceDef> sources() {
       table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),
       webdataset_source(),
       hdf5_source(),
+      megatron_source(),
       materialized_source(),
       mix_source(),
       concat_source(),

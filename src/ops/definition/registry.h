@@ -36,6 +36,7 @@ OpDef pack_op();
 OpDef pad_op();
 OpDef pad_or_crop_op();
 OpDef part_number_op();
+OpDef patchify_op();
 OpDef random_crop_op();
 OpDef random_flip_op();
 OpDef random_gain_op();
