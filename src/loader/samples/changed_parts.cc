@@ -62,7 +62,7 @@ class Continuation {
  private:
   Result<int64_t> place_of_data_set(const std::string& name, const BranchData& branch) {
     const SavedPart* const before = find_part(saved_.parts, name);
-    const int64_t size = branch.chosen.size();
+    const int64_t size = branch.ordering.order->size();
     if (before == nullptr || before->samples == 0 || size == 0) return int64_t{0};
     const int64_t pass = before->drawn / before->samples, place = before->drawn % before->samples;
     if (place == 0) return draws_of(pass, size);
@@ -70,8 +70,8 @@ class Continuation {
     int64_t samples = before->samples;  // that take part in this pass
     const auto grown = saved_.changes.grown.find(name);
     if (grown != saved_.changes.grown.end() && grown->second.pass == pass) samples = grown->second.samples;
-    // The blocks of a packing have no order of their first ones.
-    if (size < before->samples || (size > before->samples && branch.chosen.packing)) return end_of_pass;
+    // Blocks of a packing, and draws, have no order of their first ones.
+    if (size < before->samples || (size > before->samples && !branch.chosen.are_samples())) return end_of_pass;
     if (size > samples) changes.grown[name] = {pass, samples};
     return end_of_pass - (before->samples - place);
   }
@@ -173,7 +173,7 @@ Status check_fits(const PlanChanges& changes, const Description& description, co
   }
   for (const auto& [path, growth] : changes.grown) {
     const auto found = std::ranges::find(data.branches, path, [](const BranchData& one) { return one.branch.name(); });
-    if (found == data.branches.end() || growth.samples > found->chosen.size() || found->chosen.packing)
+    if (found == data.branches.end() || growth.samples > found->chosen.size() || !found->chosen.are_samples())
       return Status(
           Code::kStateMismatch,
           fmt::format("the state is of a part '{}' that grew from {} samples, and the pipeline has no such part", path,

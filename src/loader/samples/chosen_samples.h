@@ -24,6 +24,9 @@ struct ChosenSamples {
   std::string version = {};                          ///< identifies choices that depend on data that was read
 
   int64_t size() const { return packing ? packing->size() : selection->size(); }
+  /// Whether the items are the samples, each once in a pass: then more of them go on with a pass of
+  /// fewer.
+  bool are_samples() const { return !packing && !drawing; }
   /// Id of an item in batches: the id of a sample, or the number of a block.
   int64_t id_at(int64_t index) const { return packing ? index : selection->id_at(index); }
   /// Order of the items; see choose_order().
