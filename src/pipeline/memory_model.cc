@@ -197,7 +197,9 @@ ByteCount MemoryModel::indexed_values(int64_t id) const {
   return bytes;
 }
 
-uint64_t MemoryModel::stored_bytes(int64_t id) const { return plan_->fetches ? plan_->samples().fetch(id).size : 0; }
+uint64_t MemoryModel::stored_bytes(int64_t id) const {
+  return plan_->fetches ? plan_->samples().fetch(id).total_size() : 0;
+}
 
 ByteCount MemoryModel::packed_blocks() const {
   if (!plan_->packing) return 0;
