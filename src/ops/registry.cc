@@ -21,6 +21,8 @@ std::vector<OpDef> all_ops() {
                         extract_text_op,
                         fill_null_op,
                         hash_bucket_op,
+                        join_parts_op,
+                        leave_out_op,
                         layout_op,
                         log1p_op,
                         mel_spectrogram_op,

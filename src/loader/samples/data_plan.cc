@@ -42,7 +42,7 @@ class PlanBuilder {
 
  private:
   Result<std::unique_ptr<PlanNode>> build_source(const OpSpec& source, const Path& path) {
-    if (source.parts.empty()) return leaf_node(branches_[next_++].ordering.order);
+    if (source.parts.empty() || catalog().joins_parts(source)) return leaf_node(branches_[next_++].ordering.order);
     std::vector<std::unique_ptr<PlanNode>> children;
     for (const PipelinePart& part : source.parts) {
       Path inner = path;

@@ -24,6 +24,8 @@ OpDef embed_op();
 OpDef extract_text_op();
 OpDef fill_null_op();
 OpDef hash_bucket_op();
+OpDef join_parts_op();
+OpDef leave_out_op();
 OpDef layout_op();
 OpDef log1p_op();
 OpDef mel_spectrogram_op();
