@@ -14,6 +14,7 @@
 #include "loader/describe/stream_args.h"
 #include "loader/describe/table_args.h"
 #include "loader/describe/webdataset_args.h"
+#include "loader/describe/zip_source.h"
 #include "ops/definition/args.h"
 
 namespace forebay {
@@ -346,6 +347,17 @@ SourceDef concat_source() {
           .open = open_parts};
 }
 
+SourceDef zip_source() {
+  return {.name = "zip",
+          .help = "Several pipelines without a batch side by side: a sample has the fields of all of them.",
+          .args = zip_arg_defs(),
+          .kind = SourceKind::kParts,
+          .announced = announced_zip,
+          .check = check_zip,
+          .open = open_zip,
+          .joins_parts = true};
+}
+
 }  // namespace
 
 std::span<const SourceDef> sources() {
@@ -364,6 +376,7 @@ std::span<const SourceDef> sources() {
       materialized_source(),
       mix_source(),
       concat_source(),
+      zip_source(),
       dataset_source(),
       iterable_source(),
       stream_source()};
