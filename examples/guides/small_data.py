@@ -33,6 +33,19 @@ def photos(root, per_class=20, seed=0):
     return root
 
 
+def masks(photos, root):
+    """For each photograph but the first a PNG of its size in a folder of the same name: 1 where it is bright, else 0."""
+    from PIL import Image
+
+    photos, root = Path(photos), Path(root)
+    for path in sorted(photos.rglob("*.jpg"))[1:]:
+        mask = root / path.relative_to(photos).with_suffix(".png")
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        grey = np.asarray(Image.open(path).convert("L"))
+        Image.fromarray((grey > 128).astype(np.uint8)).save(mask)
+    return root
+
+
 def books(root, files=6, documents=50):
     """JSON lines, one document each, as most text corpora have them."""
     root, draw = Path(root), np.random.default_rng(1)

@@ -208,6 +208,15 @@ struct MixSourceOptions {
   std::string missing = "error";  ///< fields that only some parts have are an error
 };
 
+/// For zip().
+struct ZipSourceOptions {
+  /// Empty: by position. "key": by the path below the root, without its extension. Otherwise the
+  /// name of a field that all parts have.
+  std::string on = {};
+  std::string missing = "error";  ///< with `on`: "drop" leaves samples without a partner out
+  std::string end = "error";      ///< by position: "first" ends with the shortest part
+};
+
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().
 inline NormalizeOptions imagenet() {
   return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}};
@@ -373,5 +382,8 @@ Pipeline mix(std::vector<std::pair<std::string, Pipeline>> parts, MixSourceOptio
 /// Describes pipelines that follow each other. Parts without names are called "0", "1", ….
 Pipeline concat(std::vector<Pipeline> parts);
 Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts);
+/// Describes pipelines side by side: a sample has the fields of all parts. The order is that of the
+/// first part.
+Pipeline zip(std::vector<std::pair<std::string, Pipeline>> parts, ZipSourceOptions options = {});
 
 }  // namespace forebay

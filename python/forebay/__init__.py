@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .loader import Loader, digest
     from .materializing import Materialized, materialize
     from .metrics import serve_metrics
-    from .mixing import concat, mix
+    from .mixing import concat, mix, zip
     from .pipeline import IMAGENET, Normalization, Pipeline
     from .profiling import Estimate, Profile, Strategy, profile
     from .simulating import Simulation, simulate
@@ -127,6 +127,7 @@ __all__ = [
     "text",
     "versions",
     "webdataset",
+    "zip",
 ]
 
 # Modules of the package that are attributes of it once they are first used: adapters to other
@@ -145,7 +146,7 @@ _MODULES = {
     ),
     "loader": ("Loader", "digest"),
     "materializing": ("Materialized", "materialize"),
-    "mixing": ("concat", "mix"),
+    "mixing": ("concat", "mix", "zip"),
     "metrics": ("serve_metrics",),
     "pipeline": ("IMAGENET", "Normalization", "Pipeline"),
     "profiling": ("Estimate", "Profile", "Strategy", "profile"),

@@ -11,7 +11,7 @@ from ._typing import Any
 from .errors import InvalidArgument
 from .pipeline import Pipeline
 
-__all__ = ["concat", "mix"]
+__all__ = ["concat", "mix", "zip"]
 
 
 def mix(
@@ -96,6 +96,52 @@ def concat(*parts: Pipeline, **named: Pipeline) -> Pipeline:
     Errors: those of `mix`.
     """
     return _of_parts("concat", [*((str(number), part) for number, part in enumerate(parts)), *named.items()], {})
+
+
+def zip(*parts: Pipeline, on: str | None = None, missing: str = "error", end: str = "error", **named: Pipeline) -> Pipeline:
+    """Describes several pipelines side by side: a sample has the fields of all of them.
+
+        pairs = fb.zip(
+            image=fb.images("photos", split_by="none").decode_image(),
+            mask=fb.images("masks", split_by="none").decode_image(mode="gray").rename(image="mask"),
+            on="key",
+        )
+        pipeline = pairs.shuffle().random_crop(224, field=["image", "mask"]).batch(32)
+
+    A part is a pipeline without a batch: a source, and steps that see the fields of this part alone.
+    Steps behind the zip see those of all parts, under their own names. Two parts must not give
+    fields of one name; `.rename()` and `.select()` in a part settle that. The field `key`, and the
+    one that is named by `on`, is taken from the first part alone.
+
+    Samples come in the order of the first part: by its `.shuffle()`, or by one behind the zip.
+    `batch.ids` number the samples of the zip. A sample is bad if it is bad in any part; what
+    `on_error` does then, it does to the whole sample.
+
+    Sources of all kinds may be parts but streams, data sets of user code, and those that are made
+    of other pipelines. The first part is read as it would be alone. Tables, lines and tar files
+    that are not the first part, or that are beside files, are held in memory: 4 GiB are the most
+    for each, or the loader's `memory`.
+
+    Args:
+        parts: pipelines. Messages call them "0", "1", and so on.
+        named: more of them, with names, behind the others.
+        on: None: sample i of each part belongs together. "key": samples with the same key, which is
+            the path below the root without its extension, and in a tar file the name of a sample.
+            Otherwise the name of a field that the source of each part has, of text or of whole
+            numbers, which is known without reading the sample's file. Several samples of the first
+            part may belong to one of another part.
+        missing: what becomes of samples of the first part without a partner in every other part.
+            "error": InvalidArgument, which names a few of them. "drop": they are left out. Samples
+            of the other parts without a partner are never an error.
+        end: by position, for parts of unequal numbers of samples. "error": InvalidArgument, with
+            the numbers. "first": the zip ends with the shortest part.
+
+    Errors: those of `mix`. Opening the loader raises those of `missing` and `end`, InvalidArgument
+    if two samples of another part than the first have one value of `on`, and OutOfBudget for a part
+    that is too large to be held in memory.
+    """
+    args = {"on": on, "missing": None if missing == "error" else missing, "end": None if end == "error" else end}
+    return _of_parts("zip", [*((str(number), part) for number, part in enumerate(parts)), *named.items()], args)
 
 
 def _of_parts(source: str, parts: list[tuple[str, Pipeline]], args: Mapping[str, Any]) -> Pipeline:

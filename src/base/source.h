@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/read_request.h"
@@ -83,12 +84,31 @@ class SampleSource : public Source {
     ReadRequest request;
     /// Bytes that the read gives; an estimate if the request has no expected_size.
     uint64_t size = 0;
+    /// Further reads of a sample that lies in several objects. They have stores, and no others.
+    std::vector<Fetch> others = {};
+
+    /// Bytes of all reads.
+    uint64_t total_size() const {
+      uint64_t bytes = size;
+      for (const Fetch& other : others) bytes += other.size;
+      return bytes;
+    }
   };
   virtual Fetch fetch(int64_t id) const = 0;
 
   /// Fills `record` with one value for each field of schema(). `fetched` is empty if no wanted
   /// field has `Field::fetched`; the values of such fields are then left empty.
   virtual Status load(int64_t id, Buffer fetched, Record& record) const = 0;
+  /// Like load(), for a sample with Fetch::others: `fetched` has the bytes of all reads, in order.
+  virtual Status load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const {
+    return load(id, fetched.empty() ? Buffer() : fetched.front(), record);
+  }
+
+  /// The same samples, with all fields, for a reader of these alone: fetch() leaves out objects that
+  /// only other fields need. Null if that is this source.
+  virtual std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> /*names*/) const {
+    return nullptr;
+  }
 
   /// Copies one fixed-shape field of many samples to consecutive places at `out`. Requires
   /// `gathers(field)`.

@@ -142,10 +142,18 @@ struct BranchPlan {
     if (chunks) return chunks->cache ? static_cast<uint64_t>(chunks->source->chunks()) : 0;
     return (keyed.size() - (replays() ? 1 : 0)) * static_cast<uint64_t>(selection->size());
   }
-  /// The store of the data set. Null if nothing is fetched.
+  /// The store of the data set, or of its first objects. Null if nothing is fetched.
   Store* store() const {
     if (chunks) return chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
     return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
+  }
+  /// All stores of the data set: several if its samples lie in objects of several.
+  std::vector<Store*> stores() const {
+    std::vector<Store*> all;
+    if (Store* const first = store()) all.push_back(first);
+    if (chunks || all.empty()) return all;
+    for (const SampleSource::Fetch& other : samples().fetch(selection->id_at(0)).others) all.push_back(other.store);
+    return all;
   }
   bool has_foreign() const {
     for (const Stage& stage : stages) {

@@ -50,7 +50,8 @@ class Walk {
     for (size_t i = 1; i < description.steps().size(); ++i) {
       const OpSpec& op = description.steps()[i];
       const size_t number = next_++;
-      if (!source.parts.empty() && catalog_.has_effect(op, OpEffect::kRepeating)) continue;
+      if (!source.parts.empty() && !catalog_.joins_parts(source) && catalog_.has_effect(op, OpEffect::kRepeating))
+        continue;
       for (Growing& branch : branches) branch.add(placed(op, path, i), number);
     }
     return branches;
@@ -64,6 +65,7 @@ class Walk {
       branches.push_back({path, {placed(source, path, 0)}, {next_++}});
       return branches;
     }
+    if (catalog_.joins_parts(source)) return {joined(source, path)};
     std::vector<size_t> part_of;  // of each branch
     for (size_t part = 0; part < source.parts.size(); ++part) {
       Path inner = path;
@@ -80,6 +82,52 @@ class Walk {
       branches[i].add(std::move(made), number);
     }
     return branches;
+  }
+
+  // Returns the one branch of parts that lie side by side: their source, the steps of each part, and
+  // the step that gives the fields their own names.
+  Growing joined(const OpSpec& source, const Path& path) {
+    Growing steps{path, {}, {}};
+    Json names = Json::array();
+    for (const PipelinePart& part : source.parts) {
+      Path inner = path;
+      inner.push_back(part.name);
+      add_part(part, inner, steps);
+      if (!names.empty())
+        steps.add(made_by(source, path, "leave_out", {{"names", shared_fields(source)}}, part.name), 0);
+      names.push_back(part.name);
+    }
+    steps.add(made_by(source, path, "join_parts", {{"parts", std::move(names)}}, ""), 0);
+    steps.steps.insert(steps.steps.begin(), placed(source, path, 0));
+    steps.numbers.insert(steps.numbers.begin(), next_++);
+    return steps;
+  }
+
+  void add_part(const PipelinePart& part, const Path& path, Growing& to) {
+    const std::vector<OpSpec>& steps = part.pipeline.steps();
+    next_ += part.pipeline.step_count() - steps.size();  // of parts within it, which check() reports
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const size_t number = next_++;
+      if (i == 0) continue;
+      OpSpec op = placed(steps[i], path, i);
+      op.part = part.name;
+      to.add(std::move(op), number);
+    }
+  }
+
+  // Fields that the first part gives for all: the key of the sample, and the field of `on`.
+  static Json shared_fields(const OpSpec& source) {
+    Json names = {"key"};
+    const Json on = source.args.is_object() ? source.args.value("on", Json()) : Json();
+    if (on.is_string()) names.push_back(on);
+    return names;
+  }
+
+  static OpSpec made_by(const OpSpec& source, const Path& path, std::string name, Json args, std::string part) {
+    OpSpec made{std::move(name), std::move(args), nullptr, ""};
+    made.place = place_in(path, 0, source);
+    made.part = std::move(part);
+    return made;
   }
 
   const Catalog& catalog_;

@@ -13,7 +13,8 @@ class Catalog;
 struct Branch {
   /// Names of the parts that it lies in, outermost first; empty if the pipeline has no parts.
   std::vector<std::string> path;
-  /// Its source, the steps of its part, then those of the enclosing pipelines. Left out are steps
+  /// Its source, the steps of its part, then those of the enclosing pipelines. If the source has
+  /// parts that lie side by side (Catalog::joins_parts), their steps follow it. Left out are steps
   /// of enclosing pipelines that repeat (OpEffect::kRepeating): they are about the order of all
   /// parts. A source with the argument `field` adds a step that makes this field (part_number).
   Description description;

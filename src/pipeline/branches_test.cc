@@ -21,7 +21,7 @@ const Catalog& repeats() {
     OpDef repeat;
     repeat.name = "repeat";
     repeat.effect = OpEffect::kRepeating;
-    return Catalog({repeat});
+    return Catalog({repeat}, {"zip"});
   }();
   return catalog;
 }
@@ -97,6 +97,28 @@ TEST(Branches, get_the_number_of_their_part_as_a_field) {
   EXPECT_EQ(branches[1].description.steps()[1].args, (Json{{"field", "inner"}, {"value", 1}}));
   EXPECT_EQ(branches[1].description.steps()[2].args, (Json{{"field", "outer"}, {"value", 0}}));
   EXPECT_EQ(branches[2].description.steps()[1].args, (Json{{"field", "outer"}, {"value", 1}}));
+}
+
+TEST(Branches, of_parts_side_by_side_are_one) {
+  OpSpec zip = spec_of("zip", {{"on", "number"}});
+  zip.parts = {{"image", Description(spec_of("images")).append(spec_of("shuffle"))},
+               {"mask", Description(spec_of("files")).append(spec_of("decode"))}};
+  const Description all = Description(zip).append(spec_of("repeat")).append(spec_of("batch"));
+  const std::vector<Branch> branches = branches_of(all, repeats());
+  ASSERT_EQ(branches.size(), 1u);
+  const std::vector<OpSpec>& steps = branches[0].description.steps();
+  EXPECT_EQ(names_of(branches[0].description),
+            (Names{"zip", "shuffle", "decode", "leave_out", "join_parts", "repeat", "batch"}));
+  // 0 images, 1 shuffle, 2 files, 3 decode, 4 zip, 5 repeat, 6 batch
+  const Numbers& numbers = branches[0].numbers;
+  EXPECT_EQ((Numbers{numbers[0], numbers[1], numbers[2], numbers[5], numbers[6]}), (Numbers{4, 1, 3, 5, 6}));
+  Names parts;
+  for (const OpSpec& step : steps) parts.push_back(step.part);
+  EXPECT_EQ(parts, (Names{"", "image", "mask", "mask", "", "", ""}));
+  EXPECT_EQ(steps[3].args, (Json{{"names", {"key", "number"}}}));
+  EXPECT_EQ(steps[4].args, (Json{{"parts", {"image", "mask"}}}));
+  EXPECT_EQ(place_of(steps, 2), "mask: 1: decode");
+  EXPECT_EQ(place_of(steps, 4), "0: zip");
 }
 
 TEST(Branches, keep_what_their_steps_hold) {

@@ -14,16 +14,7 @@
 
 namespace forebay {
 
-Json OpDef::given(const OpSpec& op, ArgUse use) const {
-  for (const ArgDef& arg : args) {
-    if (arg.use != use) continue;
-    const auto found = op.args.find(arg.name);
-    return found == op.args.end() || found->is_null() ? arg.default_value : *found;
-  }
-  return nullptr;
-}
-
-Catalog::Catalog(std::vector<OpDef> ops) {
+Catalog::Catalog(std::vector<OpDef> ops, std::set<std::string, std::less<>> joining) : joining_(std::move(joining)) {
   for (OpDef& op : ops) ops_.emplace(op.name, std::move(op));
 }
 
@@ -147,7 +138,7 @@ class SchemaInference {
 
   void infer_schema(size_t step, const OpDef& def, Schema& schema) {
     std::vector<Problem> problems;
-    if (def.infer) def.infer(steps_[step], schema, problems);
+    def.follow(steps_[step], schema, problems);
     for (Problem& problem : problems) {
       if (problem.op.empty()) problem.op = place_of(step);
     }

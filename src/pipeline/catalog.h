@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +16,25 @@ namespace forebay {
 /// themselves. Immutable.
 class Catalog {
  public:
-  explicit Catalog(std::vector<OpDef> ops);
+  /// `joining`: names of the sources whose parts lie side by side.
+  explicit Catalog(std::vector<OpDef> ops, std::set<std::string, std::less<>> joining = {});
   /// Null if there is no such operator.
   const OpDef* find(std::string_view name) const;
   /// False also for steps that are no operators: a source, or an unknown name from a file.
   bool has_role(const OpSpec& op, OpRole role) const;
   /// Likewise.
   bool has_effect(const OpSpec& op, OpEffect effect) const;
+  /// Whether a sample of the source has the fields of all its parts, so that they form one branch.
+  bool joins_parts(const OpSpec& source) const { return joining_.contains(source.name); }
+  /// Whether the source is one branch: a data set, or parts that lie side by side.
+  bool is_one_branch(const OpSpec& source) const { return source.parts.empty() || joins_parts(source); }
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
   /// The operator whose name is nearest to a mistyped one. Empty if none is near.
   std::string nearest(std::string_view name) const;
 
  private:
   std::map<std::string, OpDef, std::less<>> ops_;
+  std::set<std::string, std::less<>> joining_;
 };
 
 /// The schemas between the steps of a pipeline, and all its problems.

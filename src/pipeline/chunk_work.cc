@@ -21,7 +21,8 @@ void ChunkWork::look_up(int64_t number, StoredBytes& bytes) const {
   }
   // Only the peer knows the size of its entry. Entries that are larger than this bound are not
   // read.
-  for (auto& [request, unused] : bytes.pieces) {
+  for (StoredBytes::Piece& piece : bytes.pieces) {
+    ReadRequest& request = piece.request;
     if (request.set_aside_bytes && !request.expected_size)
       request.expected_size = ChunkMemory(plan).max_entry_bytes(number);
   }

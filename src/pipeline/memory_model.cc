@@ -197,7 +197,9 @@ ByteCount MemoryModel::indexed_values(int64_t id) const {
   return bytes;
 }
 
-uint64_t MemoryModel::stored_bytes(int64_t id) const { return plan_->fetches ? plan_->samples().fetch(id).size : 0; }
+uint64_t MemoryModel::stored_bytes(int64_t id) const {
+  return plan_->fetches ? plan_->samples().fetch(id).total_size() : 0;
+}
 
 ByteCount MemoryModel::packed_blocks() const {
   return plan_->packing ? plan_->packing->bytes(shape_.packed_blocks, shape_.rows) : 0;

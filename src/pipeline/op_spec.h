@@ -34,6 +34,12 @@ struct OpSpec {
   /// How messages name the step, if its number in the description is not that of the user's
   /// pipeline. Not part of the description.
   std::string place = {};
+  /// The part of a zip whose fields the step works on; see PartFields. Empty if it works on all
+  /// fields. branches_of() sets it; it is not part of the description.
+  std::string part = {};
+
+  /// Name of the step in statistics and errors: "decode_image", or "mask/decode_image".
+  std::string shown_name() const { return part.empty() ? name : part + "/" + name; }
 };
 
 /// Names a step in a problem, as "3: random_crop".

@@ -142,7 +142,14 @@ struct OpDef {
   /// of codec_versions(). Empty if there are none.
   std::function<std::string()> versions = {};
 
-  FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
+  // These call the functions above. For a step of a part of a zip (OpSpec::part), the function sees
+  // the fields of that part alone, and its result is about the fields of all parts.
+  FieldUse used(const OpSpec& op, const Schema& before) const;
+  void follow(const OpSpec& op, Schema& schema, std::vector<Problem>& problems) const;
+  Result<std::unique_ptr<RecordOp>> make(const OpSpec& op, const Schema& before, uint32_t random_index) const;
+  /// Null also if there is no compile_columns().
+  Result<std::unique_ptr<ColumnOp>> make_columns(const OpSpec& op, const Schema& before) const;
+
   /// The value of the argument with that use: the given one, or the default. Null if the operator
   /// has no such argument.
   Json given(const OpSpec& op, ArgUse use) const;

@@ -108,11 +108,9 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   const bool reads_version = input.entry.on_version_read != nullptr;
   if (!bytes.has_entry() && !reads_version)
     bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
-  ReadRequest& request = bytes.pieces.front().request;
-  if (!bytes.has_entry()) request.version = input.entry.version;
+  if (!bytes.has_entry()) bytes.pieces.front().request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
-  if (!request.expected_size && !request.range && !reads_version)
-    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.observed_bytes);
+  if (!reads_version) bytes.set_aside(input.observed_bytes);
 }
 
 // Opens a cache entry that was read from disk or a peer, if the row has one. Returns false if it is

@@ -341,7 +341,8 @@ Result<Record> RowWork::begin_row(RowInput& input, const BatchJob& batch, const 
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
-    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.bytes.only(), record));
+    FOREBAY_RETURN_IF_ERROR(input.bytes.pieces.size() > 1 ? plan_->samples().load_all(id, input.bytes.all(), record)
+                                                          : plan_->samples().load(id, input.bytes.only(), record));
   }
   return record;
 }

@@ -1,10 +1,20 @@
 #include "pipeline/stored_bytes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "store/store.h"
 
 namespace forebay {
+
+namespace {
+
+void add_piece(std::vector<StoredBytes::Piece>& pieces, SampleSource::Fetch& fetch) {
+  if (!fetch.request.expected_size) fetch.request.set_aside_bytes = fetch.size;
+  pieces.push_back({std::move(fetch.request), {}, fetch.store});
+}
+
+}  // namespace
 
 uint64_t size_of(const ReadRequest& request) {
   if (request.range) return request.range->length;
@@ -28,16 +38,30 @@ bool StoredBytes::find(EntryCache& cache, const EntryRef& ref, size_t stage) {
 
 void StoredBytes::set(SampleSource::Fetch fetch) {
   store = fetch.store;
-  pieces.resize(1);
-  ReadRequest& request = pieces.front().request = std::move(fetch.request);
-  if (!request.expected_size) request.set_aside_bytes = fetch.size;
+  pieces.clear();
+  add_piece(pieces, fetch);
+  for (SampleSource::Fetch& other : fetch.others) add_piece(pieces, other);
+}
+
+void StoredBytes::set_aside(uint64_t bytes) {
+  for (Piece& piece : pieces) {
+    ReadRequest& request = piece.request;
+    if (!request.expected_size && !request.range)
+      request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), bytes);
+  }
+}
+
+std::vector<Buffer> StoredBytes::all() const {
+  std::vector<Buffer> bytes;
+  for (const Piece& piece : pieces) bytes.push_back(piece.bytes);
+  return bytes;
 }
 
 std::optional<Status> StoredBytes::read_now(StepCounters& counters, int64_t samples, const Buffer& into) {
   for (Piece& piece : pieces) {
     const int64_t begun = thread_cpu_ns();
     piece.request.into = into;
-    std::optional<Result<Buffer>> read = store->read_now(piece.request);
+    std::optional<Result<Buffer>> read = store_of(piece).read_now(piece.request);
     piece.request.into = Buffer();
     if (!read) return std::nullopt;
     if (!read->ok()) return read->status();

@@ -15,12 +15,13 @@ namespace forebay {
 
 /// The stored bytes of an element: where a look-up has found them, and the bytes once they are in
 /// memory. They belong to a cache entry (in memory, on disk, or at a peer) or to the source. A row
-/// has one piece, a chunk any number. Assigning an empty object releases the memory and the claim.
+/// has one piece for each object that its sample lies in, a chunk any number. Assigning an empty object releases the memory and the claim.
 struct StoredBytes {
   /// One read, and its result.
   struct Piece {
     ReadRequest request;
     Buffer bytes = {};
+    Store* store = nullptr;  ///< null: StoredBytes::store
   };
   struct Entry {
     Hash128 key;
@@ -30,7 +31,7 @@ struct StoredBytes {
 
   bool looked_up = false;      ///< reused, since a cache counts look-ups
   std::optional<Entry> entry;  ///< nothing if the bytes are those of the source
-  Store* store = nullptr;      ///< null if nothing is read
+  Store* store = nullptr;      ///< of the first piece; null if nothing is read
   std::vector<Piece> pieces;
   bool pieces_read = false;  ///< all pieces have been read
   Claim claim;               ///< for the bytes of the pieces that are in no flight
@@ -42,13 +43,18 @@ struct StoredBytes {
   bool needs_read() const { return !pieces_read && !pieces.empty(); }
   /// Bytes of all pieces; an estimate if a request has no expected size and has not been answered.
   uint64_t size() const;
+  Store& store_of(const Piece& piece) const { return piece.store != nullptr ? *piece.store : *store; }
   /// The bytes of an element with at most one piece.
   Buffer only() const { return pieces.empty() ? Buffer() : pieces.front().bytes; }
+  /// The bytes of each piece.
+  std::vector<Buffer> all() const;
 
   /// Looks an entry up. Returns false, and changes nothing, if the cache does not have it.
   bool find(EntryCache& cache, const EntryRef& ref, size_t stage);
-  /// Sets the only piece.
+  /// Sets the pieces of a sample.
   void set(SampleSource::Fetch fetch);
+  /// Sets at least that many bytes aside for each piece whose size is a guess.
+  void set_aside(uint64_t bytes);
   /// Reads all pieces on the calling thread, to `into` if it has memory. Nothing if a read would
   /// have to wait. `samples` is the number that each piece counts as.
   std::optional<Status> read_now(StepCounters& counters, int64_t samples, const Buffer& into = {});

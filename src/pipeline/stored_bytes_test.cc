@@ -40,5 +40,25 @@ TEST(StoredBytes, are_read_on_this_thread_only_if_no_read_has_to_wait) {
   }
 }
 
+TEST(StoredBytes, of_a_sample_in_several_objects_come_from_the_store_of_each) {
+  const std::vector<uint64_t> sizes = {10}, others = {20, 30};
+  const std::shared_ptr<Store> first = Objects::store_of(sizes), second = Objects::store_of(others);
+  SampleSource::Fetch fetch{first.get(), {.key = Objects::key_of(0), .range = {}, .expected_size = 10}, 10};
+  fetch.others.push_back({second.get(), {.key = Objects::key_of(1), .range = {}, .expected_size = {}}, 25});
+  EXPECT_EQ(fetch.total_size(), 35u);
+  StoredBytes bytes;
+  bytes.set(std::move(fetch));
+  EXPECT_EQ(bytes.size(), 35u) << "a guess of the second";
+  bytes.set_aside(30);
+  EXPECT_EQ(bytes.size(), 40u) << "only of sizes that are guesses";
+  StepCounters counters;
+  const std::optional<Status> read = bytes.read_now(counters, 1);
+  ASSERT_TRUE(read && read->ok());
+  const std::vector<Buffer> all = bytes.all();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].size(), 10u);
+  EXPECT_EQ(all[1].size(), 30u);
+}
+
 }  // namespace
 }  // namespace forebay::runner_test

@@ -38,10 +38,10 @@ class FieldFollower {
         for (const std::string& name : *names) forget_type(name);
       }
     }
-    if (def.role == OpRole::kChoice) may_have_more_ = false;
+    if (def.role == OpRole::kChoice && op.part.empty()) may_have_more_ = false;
     follow_names(def.role, use);
     std::vector<Problem> reported_elsewhere;
-    if (def.infer) def.infer(op, current_, reported_elsewhere);
+    def.follow(op, current_, reported_elsewhere);
   }
 
  private:

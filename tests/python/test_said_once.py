@@ -85,7 +85,7 @@ def test_a_python_source_has_the_arguments_of_the_catalog(name):
     one = {**one, "args": [{**arg, "name": other_names.get(arg["name"], arg["name"])} for arg in one["args"]]}
     if one["kind"] == "table":  # in a program there is always something to read
         one["args"][0]["required"] = True
-    check_python(one, function, without={"dataset": ("workers",), "concat": ("named",)}.get(name, ()))
+    check_python(one, function, without={"dataset": ("workers",), "concat": ("named",), "zip": ("named",)}.get(name, ()))
 
 
 def test_python_has_the_sources_of_the_catalog():

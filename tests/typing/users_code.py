@@ -32,6 +32,7 @@ def many_data_sets(web: fb.Pipeline, code: fb.Pipeline) -> fb.Pipeline:
     assert_type(both, fb.Pipeline)
     staged = fb.mix({"web": web, "code": code}, schedule=[(0, {"web": 1, "code": 0}), (1000, {"web": 0.5, "code": 0.5})], ramp="linear")
     assert_type(fb.concat(both, staged, more=web).repeat(2.5), fb.Pipeline)
+    assert_type(fb.zip(web, more=code, on="key", missing="drop"), fb.Pipeline)
     return staged
 
 

@@ -87,7 +87,7 @@ Hash128 prefix_identity(const Description& description, size_t step) {
     const std::string name = i > 0 ? op.attachment_name : "";
     if (const OpDef* const def = catalog().find(op.name); def != nullptr && def->versions)
       hasher.update(def->versions());
-    hasher.update(fmt::format("{}({}){}\n", op.name, identity_text(content_args(op, i == 0)), name));
+    hasher.update(fmt::format("{}({}){}\n", op.shown_name(), identity_text(content_args(op, i == 0)), name));
     // Two functions may share a name. The address is unique, because whatever holds the results
     // also holds the description.
     if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));

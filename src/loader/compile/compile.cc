@@ -81,6 +81,8 @@ class Compiler {
     plan_->source = input_.source;
     if (chunks) {
       FOREBAY_ASSIGN(plan_->source, with_live_fields(*chunks, needed_.live.front()));
+    } else if (const auto samples = read_of_samples(*input_.source->as_samples(), needed_.live.front())) {
+      plan_->source = samples;
     }
     inference_ = infer(needed_.description, plan_->source->schema(), catalog(), Rules::kFields);
     FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
@@ -198,15 +200,15 @@ class Compiler {
       return {};
     }
     fields_chosen_ |= def.role == OpRole::kChoice;
-    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def.compile(op, before, indices_[step]));
+    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def.make(op, before, indices_[step]));
     if (!compiled) return {};
-    add_native(op.name, std::move(compiled));
+    add_native(op.shown_name(), std::move(compiled));
     plan_->working_bytes += working_bytes(def.used(op, before), before, after);
     return {};
   }
 
   void add_foreign(ForeignStage stage) {
-    if (input_.branch) stage.number = input_.branch->numbers[stage.step];
+    if (!input_.numbers.empty()) stage.number = input_.numbers[stage.step];
     plan_->stages.emplace_back(std::move(stage));
   }
 
@@ -281,6 +283,14 @@ class Compiler {
     return source.with_fields(names);
   }
 
+  // The source without objects that nobody reads; null if that is the source itself.
+  static std::shared_ptr<const SampleSource> read_of_samples(const SampleSource& source, const LiveFields& live) {
+    std::vector<std::string> names;
+    for (const Field& field : source.schema())
+      if (live.contains(field.name)) names.push_back(field.name);
+    return source.with_fields(names);
+  }
+
   // Adds the steps that work on whole chunks. Returns the first step that works on single samples.
   Result<size_t> add_chunk_ops() {
     chunks_ = std::make_shared<ChunkPlan>();
@@ -295,10 +305,9 @@ class Compiler {
         chunks_->cached_after = chunks_->ops.size();
         continue;
       }
-      if (!def.compile_columns) break;
-      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def.compile_columns(op, inference_.schemas[i - 1]));
+      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def.make_columns(op, inference_.schemas[i - 1]));
       if (!compiled) break;
-      chunks_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
+      chunks_->ops.push_back({op.shown_name(), std::move(compiled), std::make_shared<StepCounters>()});
       set_made_bytes(chunks_->ops.back(), def.used(op, inference_.schemas[i - 1]), inference_.schemas[i - 1],
                      inference_.schemas[i]);
     }
@@ -382,7 +391,7 @@ class Compiler {
     const Hash128 prefix = prefix_identity(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
-    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + identity_text(step_at(i).args) + ";");
+    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).shown_name() + identity_text(step_at(i).args) + ";");
     for (const Field& field : cached) hasher.update(field.to_string() + ";");
     hasher.update_value(kPackedForm);
     return hasher.digest();

@@ -23,11 +23,11 @@ struct CompileInput {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// The branch of a pipeline with several: its name, and the number in the pipeline of each step.
-  /// Empty if it is the only one.
+  /// For each step, its number in the whole pipeline. Empty if that is its index.
+  std::span<const size_t> numbers = {};
+  /// The branch of a pipeline with several, and its name. Empty if it is the only one.
   struct BranchName {
     std::string name;
-    std::span<const size_t> numbers;
     /// The fields of all branches, in the order of batches. Empty: as they come.
     std::vector<std::string> fields = {};
     /// Asks user code, which may return any fields, for these.

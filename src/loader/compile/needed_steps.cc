@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pipeline/part_fields.h"
+
 namespace forebay {
 
 namespace {
@@ -29,12 +31,12 @@ class Builder {
     const OpDef& def = *catalog_.find(op.name);
     const FieldUse whole = def.used(op, before);
     OpSpec narrowed = op;
-    if (def.role == OpRole::kChoice) narrowed.args["fields"] = kept(whole, after);
-    if (def.role == OpRole::kNames) narrowed.args["names"] = renamed(whole, after);
-    if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
+    if (def.role == OpRole::kChoice) narrowed.args["fields"] = names_in_part(op.part, kept(whole, after));
+    if (def.role == OpRole::kNames) narrowed.args["names"] = names_in_part(op.part, renamed(whole, after));
+    if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = names_in_part(op.part, kept(whole, after));
     FieldUse use = def.used(narrowed, before);
     if (def.role != OpRole::kChoice && drop_dead_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
-      narrowed.args["names"] = renamed(whole, after);  // fewer fields have to be renamed now
+      narrowed.args["names"] = names_in_part(op.part, renamed(whole, after));  // fewer fields have to be renamed now
       use = def.used(narrowed, before);
     }
     const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||

@@ -31,8 +31,8 @@ void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::
   std::set<const Store*> stores;
   for (const auto& branch : plan.branches()) {
     any_chunks |= branch->chunks != nullptr;
-    const Store* const store = branch->store();
-    if (store != nullptr && stores.insert(store).second) add({Use::kReads, store->idle_memory()});
+    for (const Store* const store : branch->stores())
+      if (stores.insert(store).second) add({Use::kReads, store->idle_memory()});
   }
   if (any_chunks) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {

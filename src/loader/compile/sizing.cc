@@ -208,9 +208,10 @@ RunShape shape_of(const BranchPlan& plan, const SizingInput& input, size_t branc
 bool reads_locally(const ExecutionPlan& plan) {
   bool any = false, all = true;
   for (const auto& branch : plan.branches()) {
-    const Store* const store = branch->store();
-    any |= store != nullptr;
-    all &= store == nullptr || store->reads_now();
+    for (const Store* const store : branch->stores()) {
+      any = true;
+      all &= store->reads_now();
+    }
   }
   return any && all;
 }

@@ -4,12 +4,14 @@
 
 #include "base/chunk_source.h"
 #include "loader/describe/check.h"
+#include "pipeline/part_fields.h"
 
 namespace forebay {
 
 std::string name_before(const OpSpec& rename, const std::string& name) {
+  const std::optional<std::string> own = name_in_part(rename.part, name);
   for (const auto& [from, to] : rename.args["names"].items()) {
-    if (to == Json(name)) return from;
+    if (own && to == Json(*own)) return name_in_zip(rename.part, from);
   }
   return name;
 }

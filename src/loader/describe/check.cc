@@ -1,6 +1,8 @@
 #include "loader/describe/check.h"
 
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +29,10 @@ const Catalog& catalog() {
     ops.push_back(filter_op());
     ops.push_back(map_batch_op());
     ops.push_back(collate_op());
-    return Catalog(std::move(ops));
+    std::set<std::string, std::less<>> joining;
+    for (const SourceDef& source : sources())
+      if (source.joins_parts) joining.insert(source.name);
+    return Catalog(std::move(ops), std::move(joining));
   }();
   return instance;
 }

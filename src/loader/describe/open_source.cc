@@ -34,9 +34,18 @@ std::shared_ptr<void> begin_reading(const Source& source) {
     return all;
   }
   if (source.size() == 0) return nullptr;
-  const auto* chunks = source.as_chunks();
-  Store* const store = chunks != nullptr ? chunks->chunk_fetch(0).store : source.as_samples()->fetch(0).store;
-  return store != nullptr ? store->begin_reading() : nullptr;
+  auto marks = std::make_shared<std::vector<std::shared_ptr<void>>>();
+  const auto mark = [&](Store* store) {
+    if (store != nullptr) marks->push_back(store->begin_reading());
+  };
+  if (const auto* chunks = source.as_chunks()) {
+    mark(chunks->chunk_fetch(0).store);
+  } else {
+    const SampleSource::Fetch fetch = source.as_samples()->fetch(0);
+    mark(fetch.store);
+    for (const SampleSource::Fetch& other : fetch.others) mark(other.store);
+  }
+  return marks;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "loader/describe/table_args.h"
 #include "loader/describe/user_code.h"
 #include "loader/describe/webdataset_args.h"
+#include "loader/describe/zip_source.h"
 #include "pipeline/description.h"
 #include "pipeline/op_spec.h"
 
@@ -45,6 +46,10 @@ Pipeline concat(std::vector<Pipeline> parts) {
 
 Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts) {
   return source_of_parts("concat", Json::object(), std::move(parts));
+}
+
+Pipeline zip(std::vector<std::pair<std::string, Pipeline>> parts, ZipSourceOptions options) {
+  return source_of_parts("zip", zip_args(options), std::move(parts));
 }
 
 Pipeline images(std::string root, ImagesOptions options) {

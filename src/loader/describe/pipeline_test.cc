@@ -251,7 +251,7 @@ TEST(MixFace, parts_of_other_sources_are_a_problem) {
   ASSERT_TRUE(made.ok()) << made.status().message();
   const auto problems = made->check();
   ASSERT_FALSE(problems.empty());
-  EXPECT_NE(problems[0].message.find("only mix and concat"), std::string::npos) << problems[0].message;
+  EXPECT_NE(problems[0].message.find("only mix, concat and zip"), std::string::npos) << problems[0].message;
 }
 
 // The number of parts costs no more than in proportion: each branch is checked by itself.

@@ -22,7 +22,7 @@ std::vector<Problem> check_source(const OpSpec& source) {
   Problems problems(found);
   check_args(source.args, def->args, problems);
   if (!source.parts.empty() && def->kind != SourceKind::kParts)
-    problems.add("it has parts, and only mix and concat are made of parts", "leave the parts out");
+    problems.add("it has parts, and only mix, concat and zip are made of parts", "leave the parts out");
   if (def->check) def->check(source, found);
   for (Problem& problem : found) problem.op = place;
   return found;

@@ -15,6 +15,7 @@
 #include "loader/describe/stream_args.h"
 #include "loader/describe/table_args.h"
 #include "loader/describe/webdataset_args.h"
+#include "loader/describe/zip_source.h"
 #include "ops/definition/args.h"
 
 namespace forebay {
@@ -357,6 +358,17 @@ SourceDef concat_source() {
           .open = open_parts};
 }
 
+SourceDef zip_source() {
+  return {.name = "zip",
+          .help = "Several pipelines without a batch side by side: a sample has the fields of all of them.",
+          .args = zip_arg_defs(),
+          .kind = SourceKind::kParts,
+          .announced = announced_zip,
+          .check = check_zip,
+          .open = open_zip,
+          .joins_parts = true};
+}
+
 }  // namespace
 
 std::span<const SourceDef> sources() {
@@ -376,6 +388,7 @@ std::span<const SourceDef> sources() {
       materialized_source(),
       mix_source(),
       concat_source(),
+      zip_source(),
       dataset_source(),
       iterable_source(),
       stream_source()};

@@ -38,6 +38,8 @@ struct SourceDef {
   std::function<Result<std::shared_ptr<const Source>>(const OpSpec&, const OpenSourceOptions&)> open;
   /// Returns the class names in label order; empty if samples have no classes.
   std::function<Result<std::vector<std::string>>(const OpSpec&, const OpenSourceOptions&)> classes = {};
+  /// For the kind kParts: its parts lie side by side, and its source is not a PartedSource.
+  bool joins_parts = false;
 };
 
 /// Returns all sources in the order of the documentation.

@@ -16,6 +16,7 @@
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/unbounded_rules.h"
+#include "loader/describe/zip_rules.h"
 #include "pipeline/branches.h"
 #include "pipeline/catalog.h"
 
@@ -109,7 +110,13 @@ class Structure {
     const bool good_part = problems.size() == before_part;
     if (!has_parts(source)) return {problems.size() == before_source};
     std::vector<bool> branches = walk_parts(source, path);
-    check_behind_parts(description, path);
+    if (catalog().joins_parts(source)) {
+      const size_t before_joined = problems.size();
+      for (const PipelinePart& part : source.parts) check_in_zip(source, part, path);
+      branches.assign(1, problems.size() == before_joined && std::ranges::find(branches, false) == branches.end());
+    } else {
+      check_behind_parts(description, path);
+    }
     if (!good_part) std::fill(branches.begin(), branches.end(), false);
     return branches;
   }
@@ -153,6 +160,18 @@ class Structure {
       const OpDef* const def = catalog().find(op.name);
       if (def == nullptr) continue;
       if (const auto wrong = advice_in_part(def->effect)) add(place_in(path, i, op), wrong->first, wrong->second);
+    }
+  }
+
+  void check_in_zip(const OpSpec& source, const PipelinePart& part, Path path) {
+    path.push_back(part.name);
+    const std::vector<OpSpec>& steps = part.pipeline.steps();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const std::string place = place_in(path, i, steps[i]);
+      if (wrong_places.contains(place)) continue;
+      const bool first = &part == &source.parts.front();
+      const auto wrong = i == 0 ? wrong_source_in_zip(steps[i]) : wrong_step_in_zip(steps[i], first);
+      if (wrong) add(place, wrong->first, wrong->second);
     }
   }
 

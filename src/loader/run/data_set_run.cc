@@ -96,8 +96,9 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   input.end = sample_steps(branch.branch.description);
   input.source = branch.source;
   input.seed = branch.seed;
+  input.numbers = branch.branch.numbers;
   if (data_.branches.size() > 1) {
-    input.branch = CompileInput::BranchName{branch.branch.name(), branch.branch.numbers, branch.fields, branch.selects};
+    input.branch = CompileInput::BranchName{branch.branch.name(), branch.fields, branch.selects};
   }
   input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
     return open_cache(branch, step, cached, least_bytes);

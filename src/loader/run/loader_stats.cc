@@ -149,8 +149,8 @@ void add_plan(const ExecutionPlan& plan, Ledger& stats) {
   std::set<const Store*> stores;
   for (const auto& branch : plan.branches()) {
     std::ranges::move(stats_of_steps(*branch), std::back_inserter(stats.steps));
-    const Store* const used = branch->store();
-    if (used != nullptr && stores.insert(used).second) stats.stores.push_back(stats_of(*used));
+    for (const Store* const used : branch->stores())
+      if (stores.insert(used).second) stats.stores.push_back(stats_of(*used));
   }
   for (const BatchStage& stage : plan.batch_stages()) stats.steps.push_back(step_stats(stage.name, *stage.counters));
 }

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "loader/describe/check.h"
 #include "loader/samples/part_progress.h"
+#include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/numbering.h"
 
@@ -43,7 +45,7 @@ class Continuation {
                int64_t* number) {
     const OpSpec& source = description.steps().front();
     const std::string name = fmt::format("{}", fmt::join(path, "/"));
-    if (source.parts.empty()) {
+    if (catalog().is_one_branch(source)) {
       const BranchData& branch = data_.branches[leaf_++];
       if (given) {
         *number = *given;

@@ -23,7 +23,8 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
     if (!catalog().has_effect(step, OpEffect::kSelection)) continue;
     // Without open_cache, since the results of this pass are not cached.
     CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
-    if (whole.branch) input.branch = CompileInput::BranchName{whole.branch->name, whole.branch->numbers};
+    input.numbers = whole.numbers;
+    if (whole.branch) input.branch = CompileInput::BranchName{whole.branch->name};
     FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, callbacks));
     const Hash128 version = kept->version();
     // The version leaves out choices without a pass: they follow from the description and the

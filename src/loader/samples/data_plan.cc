@@ -68,7 +68,7 @@ class PlanBuilder {
 
  private:
   Result<std::unique_ptr<PlanNode>> build_source(const OpSpec& source, const Path& path) {
-    if (source.parts.empty()) return leaf(data_.branches[next_++], path_text(path));
+    if (catalog().is_one_branch(source)) return leaf(data_.branches[next_++], path_text(path));
     std::vector<std::unique_ptr<PlanNode>> children;
     for (const PipelinePart& part : source.parts) {
       Path inner = path;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "loader/describe/check.h"
+#include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
@@ -23,7 +25,7 @@ class Progress {
   // Returns the draws of the whole.
   int64_t walk(const Description& description, const std::string& path) {
     const OpSpec& source = description.steps().front();
-    if (source.parts.empty()) return drawn_by_leaf(leaf_++);
+    if (catalog().is_one_branch(source)) return drawn_by_leaf(leaf_++);
     std::vector<int64_t> drawn;
     for (const PipelinePart& part : source.parts) {
       const size_t place = parts.size();
@@ -81,7 +83,7 @@ std::vector<int64_t> drawn_by_parts(const OpSpec& source, const std::string& pat
 void find_sources(const Description& description, const std::string& path,
                   std::map<std::string, const OpSpec*>* found) {
   const OpSpec& source = description.steps().front();
-  if (source.parts.empty()) return;
+  if (catalog().is_one_branch(source)) return;
   (*found)[path] = &source;
   for (const PipelinePart& part : source.parts) find_sources(part.pipeline, path_of_part(path, part.name), found);
 }

@@ -123,7 +123,7 @@ AdvanceResult Chunks::start(const std::shared_ptr<Chunk>& chunk, const BlockRequ
     const AdvanceResult result = find_bytes(*chunk, request);
     if (!chunk->is<Chunk::Reading>()) return result;
   }
-  return send(chunk, trace_id_of_chunk(branch_, static_cast<size_t>(chunk->number)), actions);
+  return send(chunk, trace_id_of_chunk(branch_, static_cast<size_t>(chunk->number)), Requests::kAsSlotsAllow, actions);
 }
 
 // Looks the chunk up. Makes it Reading if reads have to be sent, and Runnable or Ready otherwise.

@@ -35,12 +35,13 @@ void ElementReads::begin_reading(Element& element, Claim claim) {
   element.state = Element::Reading{next_ticket()};
 }
 
-AdvanceResult ElementReads::send(const std::shared_ptr<Element>& element, uint64_t trace_id, Actions& actions) {
+AdvanceResult ElementReads::send(const std::shared_ptr<Element>& element, uint64_t trace_id, Requests how,
+                                 Actions& actions) {
   auto& reading = std::get<Element::Reading>(element->state);
   StoredBytes& bytes = element->bytes;
-  StoreSlots& slots = core_.fetcher.slots_of(*bytes.store);
   for (; reading.sent < bytes.pieces.size(); ++reading.sent) {
-    if (!slots.has_slot()) return AdvanceResult::kLacksSlot;
+    StoreSlots& slots = core_.fetcher.slots_of(bytes.store_of(bytes.pieces[reading.sent]));
+    if (how == Requests::kAsSlotsAllow && !slots.has_slot()) return AdvanceResult::kLacksSlot;
     ReadRequest& request = bytes.pieces[reading.sent].request;
     // The claim belongs to the read from here on: an element that is revoked meanwhile must not
     // release memory that is being written to.

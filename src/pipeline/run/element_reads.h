@@ -20,9 +20,13 @@ class ElementReads {
 
   /// Makes an element Reading whose requests are known. `claim` is the memory for all their bytes.
   void begin_reading(Element& element, Claim claim);
-  /// Sends the requests of an element that is Reading and that have not been sent, while the store
-  /// has slots. `trace_id` identifies the element in the trace (run_trace.h).
-  AdvanceResult send(const std::shared_ptr<Element>& element, uint64_t trace_id, Actions& actions);
+  enum class Requests : uint8_t {
+    kAsSlotsAllow,  ///< a later call sends the rest
+    kTogether,      ///< all of them: the few of a sample, which continues only with all its bytes
+  };
+  /// Sends the requests of an element that is Reading and that have not been sent. `trace_id`
+  /// identifies the element in the trace (run_trace.h).
+  AdvanceResult send(const std::shared_ptr<Element>& element, uint64_t trace_id, Requests how, Actions& actions);
   uint64_t next_ticket() { return ++tickets_; }
 
   RunCore& core_;

@@ -62,7 +62,7 @@ Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTa
   const int64_t id = batch.job.rows()[static_cast<size_t>(task.first_row)].id;
   const BranchPlan& plan = core.plan.branch(task.branch);
   uint64_t size = 0;
-  if (plan.fetches) size = task.bytes.entry_in_memory() ? plan.samples().fetch(id).size : task.bytes.size();
+  if (plan.fetches) size = task.bytes.entry_in_memory() ? plan.samples().fetch(id).total_size() : task.bytes.size();
   uint64_t held = size;
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =

@@ -140,7 +140,8 @@ void RowTasks::send_read_or_make_runnable(RowTask& task, Claim claim, ReadOn rea
     task.state = RowTask::Runnable{};
   } else {
     begin_reading(task, std::move(claim));
-    send({task.batch->shared_from_this(), &task}, task.batch->order(task.batch->index_of(task)), actions);
+    send({task.batch->shared_from_this(), &task}, task.batch->order(task.batch->index_of(task)), Requests::kTogether,
+         actions);
   }
 }
 

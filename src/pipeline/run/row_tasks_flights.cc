@@ -80,7 +80,7 @@ void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const
 void RowTasks::pause_flight(RowTask& task) const {
   if (!task.entry.flight) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.bytes.pieces_read && !task.bytes.has_entry() && !task.entry.on_version_read)
+  if (task.bytes.pieces_read && task.bytes.pieces.size() == 1 && !task.bytes.has_entry() && !task.entry.on_version_read)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.notify_later(task.entry.flight->pause(std::move(stored)));
 }

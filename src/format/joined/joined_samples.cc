@@ -1,0 +1,88 @@
+#include "format/joined/joined_samples.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size)
+    : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)), version_(joined_version(parts_, size)) {
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    reads_.push_back(parts_[part].fetches());
+    for (size_t field = 0; field < parts_[part].source->schema().size(); ++field) fields_.push_back({part, field});
+  }
+}
+
+std::optional<Identity> JoinedSamples::identity(int64_t id) const {
+  Hasher hasher;
+  bool lasting = true;
+  for (const JoinedPart& part : parts_) {
+    const std::optional<Identity> own = part.source->identity(part.row(id));
+    if (!own) return std::nullopt;
+    hasher.update_value(own->hash.high);
+    hasher.update_value(own->hash.low);
+    lasting = lasting && own->lasting;
+  }
+  return Identity(hasher.digest(), lasting);
+}
+
+SampleSource::Fetch JoinedSamples::fetch(int64_t id) const {
+  Fetch all;
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    if (!reads_[part]) continue;
+    Fetch one = samples(part).fetch(parts_[part].row(id));
+    if (all.store == nullptr) {
+      all = std::move(one);
+    } else {
+      all.others.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+Status JoinedSamples::load(int64_t id, Buffer fetched, Record& record) const {
+  return load_all(id, std::span(&fetched, 1), record);
+}
+
+// `fetched` may have fewer buffers than parts that are read: the values of their fields are left
+// empty then.
+Status JoinedSamples::load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const {
+  record.clear();
+  size_t next = 0;
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    Buffer bytes;
+    if (reads_[part] && next < fetched.size()) bytes = fetched[next++];
+    Record own;
+    Status status = samples(part).load(parts_[part].row(id), std::move(bytes), own);
+    if (!status.ok())
+      return Status(status.code(), fmt::format("the part '{}': {}", parts_[part].name, status.message()));
+    std::move(own.begin(), own.end(), std::back_inserter(record));
+  }
+  return {};
+}
+
+std::shared_ptr<const SampleSource> JoinedSamples::with_fields(std::span<const std::string> names) const {
+  std::vector<bool> reads(parts_.size(), false);
+  for (size_t i = 0; i < schema_.size(); ++i) {
+    if (schema_[i].fetched && std::ranges::find(names, schema_[i].name) != names.end()) reads[fields_[i].part] = true;
+  }
+  if (reads == reads_) return nullptr;
+  auto source = std::make_shared<JoinedSamples>(*this);
+  source->reads_ = std::move(reads);
+  return source;
+}
+
+bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }
+
+Status JoinedSamples::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {
+  const auto [part, own] = fields_[field];
+  if (!parts_[part].rows) return samples(part).gather(own, ids, out);
+  std::vector<int64_t> rows;
+  for (const int64_t id : ids) rows.push_back(parts_[part].row(id));
+  return samples(part).gather(own, rows, out);
+}
+
+}  // namespace forebay

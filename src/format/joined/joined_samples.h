@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/joined/joined_part.h"
+
+namespace forebay {
+
+/// Samples of several data sets side by side: a sample has the fields of one sample of each part.
+/// Its objects are those of all parts whose fields are stored in objects. Immutable.
+class JoinedSamples final : public SampleSource {
+ public:
+  /// `parts`: at least one, all of them SampleSources with that many rows.
+  JoinedSamples(std::vector<JoinedPart> parts, int64_t size);
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return size_; }
+  Hash128 version() const override { return version_; }
+  uint64_t index_bytes() const override { return joined_index_bytes(parts_); }
+  std::string key(int64_t id) const override { return joined_key(parts_, id); }
+  std::optional<Identity> identity(int64_t id) const override;
+  Status check_intact() const override { return check_joined_intact(parts_); }
+
+  Fetch fetch(int64_t id) const override;
+  Status load(int64_t id, Buffer fetched, Record& record) const override;
+  Status load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const override;
+  std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
+  bool gathers(size_t field) const override;
+  Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
+
+ private:
+  struct PartField {
+    size_t part = 0, field = 0;
+  };
+  const SampleSource& samples(size_t part) const { return *parts_[part].source->as_samples(); }
+
+  std::vector<JoinedPart> parts_;
+  std::vector<bool> reads_;        // of each part, whether fetch() names its object
+  std::vector<PartField> fields_;  // of each field, where it comes from
+  int64_t size_;
+  Schema schema_;
+  Hash128 version_;
+};
+
+}  // namespace forebay

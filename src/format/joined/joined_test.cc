@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/columns.h"
+#include "format/arrays.h"
+#include "format/joined/join_rows.h"
+#include "format/joined/joined_samples.h"
+
+namespace forebay {
+namespace {
+
+std::shared_ptr<const Source> array_of(const std::string& name, std::vector<int64_t> values) {
+  auto owner = std::make_shared<std::vector<int64_t>>(std::move(values));
+  ArrayView view{
+      DType::kInt64, {static_cast<int64_t>(owner->size())}, reinterpret_cast<const uint8_t*>(owner->data()), owner, {}};
+  return open_arrays({{name, std::move(view), ""}}).value();
+}
+
+std::vector<JoinedPart> two_parts(std::vector<int64_t> a, std::vector<int64_t> b) {
+  return {{"a", "a/", array_of("x", std::move(a))}, {"b", "b/", array_of("x", std::move(b))}};
+}
+
+Result<std::string> text_of(const JoinedPart& part, int64_t row) {
+  Record record;
+  FOREBAY_RETURN_IF_ERROR(part.source->as_samples()->load(row, Buffer(), record));
+  return std::to_string(*record[0].tensor.data<int64_t>());
+}
+
+using Numbers = std::vector<int64_t>;
+
+TEST(JoinRows, finds_the_partner_of_each_sample) {
+  const auto rows = join_rows(two_parts({5, 7, 5}, {7, 9, 5}), text_of, Unmatched::kError).value();
+  EXPECT_EQ(rows.first, (Numbers{0, 1, 2}));
+  EXPECT_EQ(rows.others, (std::vector<Numbers>{{2, 0, 2}}));
+}
+
+TEST(JoinRows, names_samples_without_a_partner_or_leaves_them_out) {
+  const auto parts = two_parts({1, 2, 3, 4, 5, 6}, {6, 3});
+  const Status status = join_rows(parts, text_of, Unmatched::kError).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("4 of 6 samples have no partner in the part 'b': '1', '2', '4' and 1 more"),
+            std::string::npos)
+      << status.message();
+  const auto rows = join_rows(parts, text_of, Unmatched::kDrop).value();
+  EXPECT_EQ(rows.first, (Numbers{2, 5}));
+  EXPECT_EQ(rows.others[0], (Numbers{1, 0}));
+  EXPECT_EQ(join_rows(two_parts({1}, {2}), text_of, Unmatched::kDrop).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(join_rows(two_parts({}, {2}), text_of, Unmatched::kError).value().first.size(), 0u);
+}
+
+TEST(JoinRows, a_partner_is_unique) {
+  const Status status = join_rows(two_parts({1}, {2, 1, 2}), text_of, Unmatched::kDrop).status();
+  EXPECT_NE(status.message().find("two samples of the part 'b' are '2'"), std::string::npos) << status.message();
+}
+
+TEST(JoinedSamples, have_the_fields_of_all_parts) {
+  std::vector<JoinedPart> parts = two_parts({1, 2, 3}, {10, 20, 30});
+  parts[1].rows = packed_rows({2, 0, 2});
+  const JoinedSamples joined(parts, 3);
+  EXPECT_EQ(joined.schema().names(), "a/x, b/x");
+  EXPECT_EQ(joined.key(1), parts[0].source->key(1) + " (b: " + parts[1].source->key(0) + ")");
+  EXPECT_EQ(joined.fetch(0).store, nullptr);
+  Record record;
+  ASSERT_TRUE(joined.load(1, Buffer(), record).ok());
+  ASSERT_EQ(record.size(), 2u);
+  EXPECT_EQ(*record[0].tensor.data<int64_t>(), 2);
+  EXPECT_EQ(*record[1].tensor.data<int64_t>(), 10);
+  Numbers gathered(3);
+  ASSERT_TRUE(joined.gathers(1));
+  ASSERT_TRUE(joined.gather(1, Numbers{0, 1, 2}, reinterpret_cast<uint8_t*>(gathered.data())).ok());
+  EXPECT_EQ(gathered, (Numbers{30, 10, 30}));
+}
+
+TEST(JoinedSamples, are_identified_by_the_samples_of_all_parts) {
+  std::vector<JoinedPart> parts = two_parts({1, 2, 3}, {10, 20, 30});
+  const JoinedSamples straight(parts, 3);
+  parts[1].rows = packed_rows({0, 2, 1});
+  const JoinedSamples crossed(parts, 3);
+  EXPECT_NE(straight.version(), crossed.version());
+  EXPECT_NE(straight.version(), JoinedSamples(two_parts({1, 2, 3}, {10, 20, 30}), 2).version());
+  ASSERT_TRUE(straight.identity(0));
+  EXPECT_EQ(straight.identity(0), crossed.identity(0));
+  EXPECT_NE(straight.identity(1), crossed.identity(1));
+}
+
+}  // namespace
+}  // namespace forebay

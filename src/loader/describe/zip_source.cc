@@ -1,0 +1,264 @@
+#include "loader/describe/zip_source.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/chunk_source.h"
+#include "base/whole_number.h"
+#include "base/work_memory.h"
+#include "format/joined/held_rows.h"
+#include "format/joined/join_rows.h"
+#include "format/joined/joined_chunks.h"
+#include "format/joined/joined_samples.h"
+#include "loader/describe/check.h"
+#include "loader/describe/given_args.h"
+#include "ops/definition/args.h"
+#include "pipeline/part_fields.h"
+
+namespace forebay {
+
+namespace {
+
+// Largest part that is held in memory.
+constexpr uint64_t kMostHeldBytes = uint64_t{4} << 30;
+
+constexpr const char* kByKey = "key";
+
+Json zip_arg(const OpSpec& source, const char* name) { return source.args.value(name, Json()); }
+
+void check_word(const OpSpec& source, const char* name, const char* other, Problems& problems) {
+  const Json value = zip_arg(source, name);
+  if (!value.is_string() || value == "error" || value == other) return;
+  problems.add(fmt::format("{} is {}", name, json_text(value)), fmt::format("give one of 'error', '{}'", other));
+}
+
+// "ant/1.jpg" → "ant/1".
+std::string without_extension(std::string path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  if (dot != std::string::npos && dot > name) path.resize(dot);
+  return path;
+}
+
+// Makes the joined source of opened parts.
+class ZipOpener {
+ public:
+  ZipOpener(const OpSpec& source, const OpenSourceOptions& options) : source_(source), options_(options) {}
+
+  Result<std::shared_ptr<const Source>> run() {
+    FOREBAY_RETURN_IF_ERROR(open_parts());
+    FOREBAY_RETURN_IF_ERROR(hold_chunks());
+    const Json on = zip_arg(source_, "on");
+    FOREBAY_RETURN_IF_ERROR(on.is_null() ? match_positions() : match_values(on.get<std::string>()));
+    if (chunked_) return std::shared_ptr<const Source>(std::make_shared<JoinedChunks>(std::move(parts_), kept_));
+    return std::shared_ptr<const Source>(std::make_shared<JoinedSamples>(std::move(parts_), size_));
+  }
+
+ private:
+  const JoinedPart& first() const { return parts_.front(); }
+
+  Status open_parts() {
+    for (const PipelinePart& part : source_.parts) {
+      if (part.pipeline.steps().empty()) return problems_as_status(check(Description(source_)));
+      const OpSpec& own = part.pipeline.steps().front();
+      FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_source(own, options_));
+      if (opened->as_samples() == nullptr && opened->as_chunks() == nullptr)
+        return unsupported(fmt::format("zip: the part '{}' is no single data set", part.name));
+      if (opened->as_chunks() != nullptr && opened->as_chunks()->kept_rows() != nullptr)
+        return unsupported(
+            fmt::format("zip: the part '{}' has a filter=, which would move its rows against those of "
+                        "the other parts; leave it out, and put .filter() behind the zip",
+                        part.name));
+      cuts_extensions_.push_back(own.name != "webdataset");
+      parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
+    }
+    return {};
+  }
+
+  // Only the first part can be read in chunks, and only beside values in memory.
+  Status hold_chunks() {
+    const auto fetches = [](const JoinedPart& part) { return part.source->as_chunks() == nullptr && part.fetches(); };
+    chunked_ = first().source->as_chunks() != nullptr && std::ranges::none_of(parts_, fetches);
+    for (size_t part = chunked_ ? 1 : 0; part < parts_.size(); ++part) {
+      if (const auto chunks = shared_as_chunks(parts_[part].source)) {
+        FOREBAY_ASSIGN(parts_[part].source, held(parts_[part].name, chunks));
+      }
+    }
+    return {};
+  }
+
+  Result<std::shared_ptr<const Source>> held(const std::string& part, std::shared_ptr<const ChunkSource> chunks) const {
+    const uint64_t most = std::min(options_.memory.value_or(kMostHeldBytes), kMostHeldBytes);
+    auto rows = HeldRows::read(std::move(chunks), most, options_.stop);
+    if (rows.ok()) return std::shared_ptr<const Source>(std::move(*rows));
+    if (rows.status().code() != Code::kOutOfBudget) return rows.status();
+    return out_of_budget(
+        fmt::format("zip: the part '{}' is a table or tar that is not the first part, or that is beside "
+                    "files: {}; put it first beside arrays and smaller tables, or read fewer columns",
+                    part, rows.status().message()),
+        rows.status().bytes_needed());
+  }
+
+  Status match_positions() {
+    size_ = first().source->size();
+    for (const JoinedPart& part : parts_) {
+      const int64_t size = part.source->size();
+      if (size == size_) continue;
+      if (zip_arg(source_, "end") != "first")
+        return invalid_argument(fmt::format(
+            "zip: the part '{}' has {} samples and '{}' has {}; parts that are joined by position have as many; give "
+            "on=\"key\" or a field to join them by, or end=\"first\" to end with the shortest",
+            first().name, first().source->size(), part.name, size));
+      size_ = std::min(size_, size);
+    }
+    if (chunked_ && size_ < first().source->size()) keep_only([&](int64_t id) { return id < size_; });
+    return {};
+  }
+
+  Status match_values(const std::string& on) {
+    std::vector<JoinedPart> parts = parts_;
+    if (chunked_) {
+      const std::vector<std::string> field = {on};
+      FOREBAY_RETURN_IF_ERROR(index_of(first(), on).status());
+      FOREBAY_ASSIGN(const auto chunks, first().source->as_chunks()->with_fields(field));
+      FOREBAY_ASSIGN(parts.front().source, held(first().name, chunks));
+    }
+    const auto value = [&](const JoinedPart& part, int64_t row) {
+      return join_value(part, cuts_extensions_[static_cast<size_t>(&part - parts.data())], on, row);
+    };
+    const bool drops = zip_arg(source_, "missing") == "drop";
+    FOREBAY_ASSIGN(const JoinedRows matches, join_rows(parts, value, drops ? Unmatched::kDrop : Unmatched::kError));
+    if (chunked_) {
+      spread(matches);
+    } else {
+      size_ = static_cast<int64_t>(matches.first.size());
+      if (size_ < first().source->size()) parts_.front().rows = packed_rows(matches.first);
+      for (size_t part = 1; part < parts_.size(); ++part) parts_[part].rows = packed_rows(matches.others[part - 1]);
+    }
+    return {};
+  }
+
+  // Ids of chunks number all rows, so rows without a partner keep theirs and are never chosen.
+  void spread(const JoinedRows& matches) {
+    const auto all = static_cast<size_t>(first().source->size());
+    for (size_t part = 1; part < parts_.size(); ++part) {
+      std::vector<int64_t> rows(all, 0);
+      for (size_t i = 0; i < matches.first.size(); ++i)
+        rows[static_cast<size_t>(matches.first[i])] = matches.others[part - 1][i];
+      parts_[part].rows = packed_rows(rows);
+    }
+    if (matches.first.size() < all)
+      keep_only([&](int64_t id) { return std::ranges::binary_search(matches.first, id); });
+  }
+
+  template <typename Keep>
+  void keep_only(Keep keep) {
+    const int64_t all = first().source->size();
+    std::vector<uint64_t> bits(static_cast<size_t>((all + 63) / 64));
+    for (int64_t id = 0; id < all; ++id)
+      if (keep(id)) bits[static_cast<size_t>(id / 64)] |= uint64_t{1} << (id % 64);
+    kept_ = std::make_shared<const std::vector<uint64_t>>(std::move(bits));
+  }
+
+  // The field by which a part is joined.
+  static Result<size_t> index_of(const JoinedPart& part, const std::string& on) {
+    const Schema& schema = part.source->schema();
+    const std::optional<size_t> index = schema.find(on);
+    if (!index)
+      return invalid_argument(
+          fmt::format("zip: the data set of the part '{}' has no field '{}'; it has {}. Join by "
+                      "position, or on a field that all parts have",
+                      part.name, on, schema.names()));
+    // Those of chunks are decoded for this.
+    if (schema[*index].fetched && part.source->as_chunks() == nullptr)
+      return unsupported(
+          fmt::format("zip: the field '{}' of the part '{}' is known only once its file is read; join on "
+                      "one that a list, a table or an array gives",
+                      on, part.name));
+    return *index;
+  }
+
+  static Result<std::string> join_value(const JoinedPart& part, bool cuts_extension, const std::string& on,
+                                        int64_t row) {
+    FOREBAY_ASSIGN(const size_t index, index_of(part, on));
+    Record record;
+    FOREBAY_RETURN_IF_ERROR(part.source->as_samples()->load(row, Buffer(), record));
+    Value& value = record[index];
+    WorkMemory memory;
+    FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+    if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes) {
+      std::string text(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+      return on == kByKey && cuts_extension ? without_extension(std::move(text)) : text;
+    }
+    if (const std::optional<int64_t> number = whole_number(value)) return std::to_string(*number);
+    return unsupported(fmt::format("zip: the field '{}' of the part '{}' is {}; join on text or on whole numbers", on,
+                                   part.name, part.source->schema()[index].to_string()));
+  }
+
+  const OpSpec& source_;
+  const OpenSourceOptions& options_;
+  std::vector<JoinedPart> parts_;
+  std::vector<bool> cuts_extensions_;  // of each part; names in tar files have none
+  bool chunked_ = false;               // the result is a JoinedChunks
+  int64_t size_ = 0;                   // of a JoinedSamples
+  std::shared_ptr<const std::vector<uint64_t>> kept_;
+};
+
+}  // namespace
+
+std::vector<ArgDef> zip_arg_defs() {
+  return {{"on", ArgType::kText, false, nullptr,
+           "the field by which samples are joined; \"key\" is the path below the root without its extension. By "
+           "position if not given",
+           ArgForm::kNamed},
+          {"missing", ArgType::kText, false, "error",
+           "what becomes of samples of the first part without a partner in every other one: \"error\", or \"drop\"",
+           ArgForm::kNamed},
+          {"end", ArgType::kText, false, "error",
+           "by position, for parts of unequal numbers of samples: \"error\", or \"first\": it ends with the shortest",
+           ArgForm::kNamed}};
+}
+
+void check_zip(const OpSpec& source, std::vector<Problem>& found) {
+  Problems problems(found);
+  check_word(source, "missing", "drop", problems);
+  check_word(source, "end", "first", problems);
+  const Json on = zip_arg(source, "on");
+  if (on == "") problems.add("on is empty", "give \"key\", the name of a field, or leave it out");
+  if (on.is_null() && zip_arg(source, "missing") == "drop")
+    problems.add("missing=\"drop\" is for parts that are joined on a field, and these are joined by position",
+                 "give on=, or end=\"first\" for parts of unequal numbers of samples");
+  if (!on.is_null() && zip_arg(source, "end") == "first")
+    problems.add("end=\"first\" is for parts that are joined by position, and these are joined on a field",
+                 "leave it out; missing=\"drop\" leaves out samples without a partner");
+}
+
+Json zip_args(const ZipSourceOptions& options) {
+  return given_args({{"on", options.on.empty() ? Json() : Json(options.on)},
+                     {"missing", options.missing == "error" ? Json() : Json(options.missing)},
+                     {"end", options.end == "error" ? Json() : Json(options.end)}});
+}
+
+Schema announced_zip(const OpSpec& source) {
+  Schema all;
+  for (const PipelinePart& part : source.parts) {
+    if (part.pipeline.steps().empty()) continue;
+    const Schema own = announced_schema(part.pipeline.steps().front());
+    all.open_ended |= own.open_ended;
+    for (Field field : own) {
+      field.name = name_in_zip(part.name, field.name);
+      all.push_back(std::move(field));
+    }
+  }
+  return all;
+}
+
+Result<std::shared_ptr<const Source>> open_zip(const OpSpec& source, const OpenSourceOptions& options) {
+  return ZipOpener(source, options).run();
+}
+
+}  // namespace forebay
