@@ -31,7 +31,8 @@ struct PermutationKey {
     kOffered = -7,
     kCandidates = -8,
     kUnionWindow = -9,
-    kMixWindow = -10
+    kMixWindow = -10,
+    kBuckets = -20
   };
 
   static PermutationKey root(uint64_t seed, Use use) {
