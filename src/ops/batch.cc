@@ -1,28 +1,11 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
-#include "pipeline/field_rows.h"
+#include "ops/stacked_fields.h"
 
 namespace forebay {
 namespace {
-
-// Rows that differ only in their first axis become (values, offsets), or are padded.
-bool can_be_stacked(const Field& field) {
-  return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
-}
-
-const char* shape_remedy(const Field& field) {
-  if (field.image) return "put .resize(size), .center_crop or .random_resized_crop before .batch";
-  const bool channels = field.shape.rank() > 1 && field.shape[0] == Shape::kUnknown;
-  if (field.sound != SoundForm::kNone && channels)
-    return "give .decode_audio(mono=True), or the number of channels, and put .pad_or_crop(seconds) behind it";
-  if (field.sound == SoundForm::kSpectra) return "put .pad_or_crop(seconds) before what makes spectra of the samples";
-  if (field.sound == SoundForm::kSamples) return "put .pad_or_crop(seconds) before .batch";
-  return "give it one shape in .map, or use .batch(1)";
-}
 
 void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   const int64_t n = args.integer("n");
@@ -31,27 +14,14 @@ void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   if (last != "partial" && last != "drop" && last != "pad") {
     problems.add(fmt::format("unknown last \"{}\"", last), "give \"partial\", \"drop\" or \"pad\"");
   }
-  for (const Field& field : schema) {
-    if (n == 1 || can_be_stacked(field)) continue;
-    problems.add(fmt::format("samples of the field '{}' may differ in shape, {}, and a batch needs one", field.name,
-                             field.shape.to_string()),
-                 shape_remedy(field));
-  }
-  for (const std::string& name : args.has("ragged") ? args.names("ragged") : std::vector<std::string>()) {
-    const auto index = schema.find(name);
-    if (!index && !schema.open_ended) {
-      problems.add(fmt::format("ragged: there is no field '{}'", name),
-                   fmt::format("the fields here are: {}", schema.names()));
-    } else if (index && schema[*index].kind != FieldKind::kAny) {
-      problems.add(fmt::format("ragged: of the field {} it is known how its rows lie", schema[*index].to_string()),
-                   "name fields that user code makes");
-    }
-  }
+  // Single samples need no common shape.
+  if (n != 1) check_stacked(schema, problems);
+  check_ragged(args, schema, problems);
 }
 
 FieldUse batch_uses(const OpSpec& spec, const Schema&) {
   FieldUse use;
-  if (const auto ragged = spec.args.find("ragged"); ragged != spec.args.end()) use.optional = field_list(*ragged);
+  use.optional = ragged_fields(spec);
   return use;
 }
 
@@ -74,9 +44,7 @@ before, or `ragged=`, decides it beforehand. With n=1 they are arrays.)",
              "treatment of an epoch's tail. \"partial\": divided among the ranks, in sizes that differ by one at most; "
              "\"drop\": "
              "left out; \"pad\": filled up with repeats, which `batch.padding` counts."},
-            {"ragged", ArgType::kFields, false, nullptr,
-             "fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every batch",
-             ArgForm::kNamed}},
+            ragged_arg()},
        .random = false,
        .infer = infer_batch,
        .effect = OpEffect::kBatching,

@@ -9,6 +9,7 @@ std::vector<OpDef> all_ops() {
   for (OpDef (*op)() : {add_noise_op,
                         aggregate_op,
                         batch_op,
+                        bucket_op,
                         buffer_op,
                         cache_op,
                         cast_op,

@@ -100,7 +100,7 @@ class SchemaInference {
       report(pack_problems(steps_, step, catalog_));
       report(epoch_problem(steps_, step, catalog_));
     }
-    batched_ |= def.effect == OpEffect::kBatching;
+    if (def.effect == OpEffect::kBatching) batched_by_ = def.name;
     if (schema.open_ended && def.role == OpRole::kFunction) expect_user_fields(steps_, step, catalog_, schema);
   }
 
@@ -109,9 +109,10 @@ class SchemaInference {
     const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
     const bool repeats = effect == OpEffect::kRepeating;
     const std::string place = place_of(step);
-    if (batched_) {
-      report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
-                     batches ? "keep one .batch()" : "move it before .batch()"});
+    if (!batched_by_.empty()) {
+      const std::string by = fmt::format(".{}()", batched_by_);
+      report(Problem{place, batches ? "the samples are batched already" : "it stands behind " + by,
+                     batches ? "keep one " + by : "move it before " + by});
     }
     if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches)
       report(Problem{place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
@@ -143,7 +144,8 @@ class SchemaInference {
   const Rules rules_;
   Inference result_;
   // By a step so far:
-  bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
+  std::string batched_by_;
+  bool shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
 };
 
 }  // namespace

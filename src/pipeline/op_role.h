@@ -21,12 +21,6 @@ enum class OpEffect : uint8_t {
   kBuffering,  ///< bounds the records of a stream that wait to be used
 };
 
-/// Whether samples or their order depend on such a step. If not, a run may be continued with a
-/// different step.
-constexpr bool changes_samples(OpEffect effect) {
-  return effect != OpEffect::kBatching && effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
-}
-
 /// The effect of an operator on the fields of a sample.
 enum class OpRole : uint8_t {
   kNone,    ///< none; for operators whose effect is not OpEffect::kContent

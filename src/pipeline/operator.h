@@ -130,6 +130,9 @@ struct OpDef {
   /// Its results are computed in one epoch and used in all, so no step before it may depend on the
   /// epoch.
   bool freezes = false;
+  /// The lengths of all samples are measured before the first batch, and the order of samples
+  /// depends on them.
+  bool measures = false;
   /// Returns the fields that it works with if `before` is the schema before it. The arguments may
   /// be unchecked. Empty if it works with none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
@@ -137,6 +140,15 @@ struct OpDef {
   /// Returns the libraries, with their versions, on which its results depend in addition to those
   /// of codec_versions(). Empty if there are none.
   std::function<std::string()> versions = {};
+
+  /// Whether samples or their order depend on such a step. If not, a run may be continued with a
+  /// different step.
+  bool changes_samples() const {
+    return measures ||
+           (effect != OpEffect::kBatching && effect != OpEffect::kCaching && effect != OpEffect::kBuffering);
+  }
+  /// Whether it needs a pass over all samples before the first batch.
+  bool needs_pass() const { return measures || (freezes && effect != OpEffect::kCaching); }
 
   FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
   /// The value of the argument with that use: the given one, or the default. Null if the operator

@@ -128,11 +128,11 @@ class _EngineOrder(DistributedSampler):
 
 def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:
     steps = pipeline._description.steps()
-    has_batch = bool(steps) and steps[-1] == "batch"
+    has_batch = bool(steps) and steps[-1] in ("batch", "bucket")
     if has_batch:
         if batch_size not in (None, 1) or shuffle or drop_last:
-            raise InvalidArgument("DataLoader over a pipeline that ends in .batch(): leave batch_size=, shuffle= and "
-                                  "drop_last= out, or leave .batch() out of the pipeline")
+            raise InvalidArgument(f"DataLoader over a pipeline that ends in .{steps[-1]}(): leave batch_size=, shuffle= and "
+                                  f"drop_last= out, or leave .{steps[-1]}() out of the pipeline")
         return pipeline
     if batch_size is None:
         raise InvalidArgument("DataLoader over a pipeline: batch_size=None gives single samples, which a pipeline cannot; "

@@ -37,7 +37,7 @@ bool has_parts(const OpSpec& source) {
 std::optional<Advice> advice_in_part(OpEffect effect) {
   switch (effect) {
     case OpEffect::kBatching:
-      return Advice("a part of a larger pipeline has no batches of its own", "put .batch() behind all parts");
+      return Advice("a part of a larger pipeline has no batches of its own", "put it behind all parts");
     case OpEffect::kPacking:
       return Advice("packing the samples of a part is not there yet", "leave it out, or load this part by itself");
     case OpEffect::kReplay:

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "forebay/ledger.h"
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
@@ -33,7 +34,7 @@ class IndexedSamples final : public RunSamples {
       : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
 
   Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
-    const int64_t behind = steps_->schedule().next_position(step.at.position);
+    const int64_t behind = steps_->schedule().next_position({step.at.epoch, step.at.position});
     std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
     steps_->order(0)->ids_at(step.at.epoch, step.at.position, ids);
     const std::vector<int64_t> indices = ids;
@@ -73,6 +74,8 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
   if (run->data_.branches.size() > 1 && peers_requested(options.job.peers))
     return unsupported("peers= is not for many data sets as one yet: leave it out, and each rank caches for itself");
+  if (measuring_step(input.description()) != nullptr && peers_requested(options.job.peers))
+    return unsupported("peers= is not for .bucket() yet: leave it out, and each rank caches for itself");
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
@@ -80,7 +83,7 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
 bool DataSetRun::needs_pass() const {
   const auto passes = [](const OpSpec& step) {
     const OpDef* const def = catalog().find(step.name);
-    return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
+    return def != nullptr && def->needs_pass();
   };
   return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
     return std::ranges::any_of(data.branch.description.steps(), passes);
@@ -132,6 +135,7 @@ Status DataSetRun::choose(RunSetup& setup) {
     FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
     input.selection = branch.chosen.selection;
     FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+    FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
     input.packing = branch.chosen.packing;
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
@@ -141,12 +145,26 @@ Status DataSetRun::choose(RunSetup& setup) {
 
 Status DataSetRun::order(RunSetup& setup) {
   const int64_t ranks = input_.rank_info.world_size;
-  FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
+  FOREBAY_ASSIGN(job_steps_,
+                 open_schedule(input_.description(), data_, input_.options.seed, ranks, assignment_request(ranks)));
+  const OpSpec* const bucket = measuring_step(input_.description());
+  if (bucket != nullptr) warn_of_unlike_batches(*bucket, ranks);
   for (const BranchData& branch : data_.branches) {
-    warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
-    setup.sizes.mixing.push_back({branch.ordering.block, lanes_of_rank(branch.ordering, ranks)});
+    // Lanes are no remedy for batches that have rows of all of them.
+    if (bucket == nullptr) warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
+    setup.sizes.mixing.push_back(mixing_of(branch));
   }
+  setup.sizes.run.rows = job_steps_.schedule->most_rows();
   return {};
+}
+
+// Rows of a window may come in any order, so all of its blocks are in memory, whoever has their
+// lanes.
+SizingInput::Mixing DataSetRun::mixing_of(const BranchData& branch) const {
+  const Ordering& ordering = branch.ordering;
+  if (job_steps_.window == 1) return {ordering.block, lanes_of_rank(ordering, input_.rank_info.world_size)};
+  const int64_t blocks = blocks_in_window(branch, job_steps_.window);
+  return {ordering.block * blocks, ordering.lanes};
 }
 
 Status DataSetRun::open_steps(RunSetup& setup) {
@@ -156,11 +174,11 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   if (peers_ && !first.chosen.packing)
     set_owners(*peers_, setup.plan->first(), first.ordering, first.chosen.selection, schedule_);
   if (peers_)
-    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, assignment_.name,
+    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, job_steps_.assignment.name,
                      options.seed, input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
-  indexed_ = std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), Schedule(schedule_, assignment_.ranks),
-                                                input_.rank_info.rank, options.epochs);
+  indexed_ = std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), job_steps_.schedule, input_.rank_info.rank,
+                                                options.epochs);
   steps_ = indexed_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
   return {};

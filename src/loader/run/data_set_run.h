@@ -9,8 +9,8 @@
 #include "cache/cache.h"
 #include "loader/peers/peer_group.h"
 #include "loader/run/run.h"
-#include "loader/samples/choose_assignment.h"
 #include "loader/samples/data_plan.h"
+#include "loader/samples/open_schedule.h"
 
 namespace forebay {
 
@@ -33,7 +33,7 @@ class DataSetRun final : public Run {
   int64_t last_epoch() const override { return data_.last_epoch(); }
   int64_t passes_before(size_t branch, const Cursor& at) const override;
   std::string selection_version() const override { return data_.version(); }
-  std::string shard_assignment() const override { return assignment_.name; }
+  std::string shard_assignment() const override { return job_steps_.assignment.name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
@@ -53,6 +53,7 @@ class DataSetRun final : public Run {
                                                  uint64_t least_bytes);
   CompileInput compile_input(const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
+  SizingInput::Mixing mixing_of(const BranchData& branch) const;
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;
@@ -61,7 +62,7 @@ class DataSetRun final : public Run {
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   DataPlan data_;
   ScheduleOptions schedule_;
-  Assignment assignment_;
+  JobSteps job_steps_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<StepSource> steps_;
 };

@@ -4,6 +4,7 @@
 
 #include "base/chunk_source.h"
 #include "base/hash.h"
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
@@ -15,7 +16,7 @@ namespace forebay {
 Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
                                      const PassCallbacks& callbacks) {
   const Description& description = *whole.description;
-  ChosenSamples chosen{select_all(*whole.source), nullptr, ""};
+  ChosenSamples chosen{.selection = select_all(*whole.source)};
   Hasher hasher;
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
@@ -45,6 +46,17 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
   const auto* const chunks = whole.source->as_chunks();
   FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), chunks, *chosen->selection));
   chosen->version += version_of(*chosen->packing);
+  return {};
+}
+
+Status measure_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                       ChosenSamples* chosen) {
+  if (measuring_step(*whole.description) == nullptr) return {};
+  FOREBAY_ASSIGN(std::vector<float> lengths, measure_field(whole, sizes, callbacks));
+  Hasher hasher;
+  for (const float length : lengths) hasher.update_value(length);
+  chosen->lengths = std::make_shared<const std::vector<float>>(std::move(lengths));
+  chosen->version += hasher.digest().to_string();
   return {};
 }
 

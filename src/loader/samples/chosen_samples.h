@@ -5,14 +5,16 @@
 
 #include "loader/compile/ordering.h"
 #include "loader/samples/reading_pass.h"
+#include "plan/bucket_rules.h"
 
 namespace forebay {
 
 /// The selected samples of a data set, and the items that its batches consist of.
 struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
-  std::shared_ptr<const Packing> packing;  ///< its blocks are the items; null: the samples are
-  std::string version;                     ///< identifies choices that depend on data that was read
+  std::shared_ptr<const Packing> packing = nullptr;  ///< its blocks are the items; null: the samples are
+  SampleLengths lengths = nullptr;                   ///< if batches are made by them
+  std::string version = {};                          ///< identifies choices that depend on data that was read
 
   int64_t size() const { return packing ? packing->size() : selection->size(); }
   /// Id of an item in batches: the id of a sample, or the number of a block.
@@ -31,5 +33,10 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
 /// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`.
 Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
                     ChosenSamples* chosen);
+
+/// Measures the lengths for a `.bucket()` of a description, if any, in a pass over the samples in
+/// `whole.selection`.
+Status measure_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                       ChosenSamples* chosen);
 
 }  // namespace forebay

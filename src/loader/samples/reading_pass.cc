@@ -1,12 +1,16 @@
 #include "loader/samples/reading_pass.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/samples/kept_lengths.h"
+#include "loader/samples/sample_lengths.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
@@ -30,7 +34,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   // watch.on_bad_sample() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
-  const Schedule schedule(
+  const EqualBatches schedule(
       {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order),
                                                       BranchSamples{input.selection, input.seed}, schedule, 0, 1);
@@ -97,6 +101,49 @@ Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const S
   FOREBAY_RETURN_IF_ERROR(
       read_all(input, sizes, {field}, callbacks, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
   return lengths;
+}
+
+namespace {
+
+Result<std::vector<float>> measured(const CompileInput& pass, const std::string& field, const KeptLengths& kept,
+                                    const SizingInput& sizes, const PassCallbacks& callbacks) {
+  const auto begun = std::chrono::steady_clock::now();
+  bool all_good = true;
+  const PassCallbacks watched{callbacks.on_runner, [&](const RowError& error) {
+                                all_good = false;
+                                return callbacks.on_bad_sample(error);
+                              }};
+  std::vector<float> lengths(static_cast<size_t>(pass.selection->size()), 1);
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(pass, sizes, {field}, watched, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+  // A bad sample may be good in a later run.
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+  if (all_good) kept.keep(lengths, time.count());
+  return lengths;
+}
+
+}  // namespace
+
+Result<std::vector<float>> measure_field(const CompileInput& input, const SizingInput& sizes,
+                                         const PassCallbacks& callbacks) {
+  const OpSpec* const bucket = measuring_step(*input.description);
+  std::vector<OpSpec> steps = input.description->steps();
+  steps.resize(static_cast<size_t>(bucket - input.description->steps().data()));
+  OpSpec alone;
+  alone.name = "select";
+  alone.args["fields"] = std::vector<std::string>{measured_field(*bucket)};
+  const Description description = Description::of(std::move(steps)).append(std::move(alone));
+  // Without open_cache: entries of this field alone would be of no use to the epochs.
+  CompileInput pass{.description = &description,
+                    .end = description.steps().size(),
+                    .source = input.source,
+                    .selection = input.selection,
+                    .seed = input.seed};
+  if (input.branch) pass.branch = CompileInput::BranchName{input.branch->name, input.branch->numbers};
+  const std::string field = measured_field(*bucket);
+  FOREBAY_ASSIGN(const KeptLengths kept, KeptLengths::open(pass, field, sizes));
+  if (std::optional<std::vector<float>> known = kept.find()) return *std::move(known);
+  return measured(pass, field, kept, sizes, callbacks);
 }
 
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,

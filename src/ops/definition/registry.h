@@ -10,6 +10,7 @@ struct OpDef;
 OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef batch_op();
+OpDef bucket_op();
 OpDef buffer_op();
 OpDef only_op();
 OpDef rehearse_op();
@@ -48,8 +49,8 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All operators, sorted by name. The loader carries out `batch`, `cache`, `repeat`, `shuffle` and
-/// `take`; here they only check their arguments.
+/// All operators, sorted by name. The loader carries out `batch`, `bucket`, `cache`, `repeat`,
+/// `shuffle` and `take`; here they only check their arguments.
 std::vector<OpDef> all_ops();
 
 }  // namespace forebay
