@@ -30,6 +30,39 @@ struct BatchOptions {
   Fields ragged = {};
 };
 
+/// For Pipeline::bucket().
+struct BucketOptions {
+  /// Field that tells the length: a number above 0, or rows, text or bytes, whose own length
+  /// counts.
+  std::string by = "length";
+  /// The budget: the most that a batch costs, in the unit of the length. A batch of n samples costs
+  /// n times its longest.
+  std::optional<double> tokens = {};
+  /// (a, b): a sample of length n costs a·n + b·n², and `tokens` is in the unit of that. (1, 0) by
+  /// default.
+  std::vector<double> cost = {};
+  /// Each sample costs as much as the longest of its batch. False: nothing is padded, and a batch
+  /// costs the sum of its samples.
+  bool padded = true;
+  /// The most samples of a batch.
+  std::optional<int64_t> samples = {};
+  /// Lengths, ascending: a batch has samples of one side of each. Any samples of like lengths by
+  /// default.
+  std::vector<double> boundaries = {};
+  /// The most samples of a batch below the first of `boundaries`, between each two, and from the
+  /// last on.
+  std::vector<double> sizes = {};
+  /// Samples are sorted among `window` times `group` batches of the epoch's order, and at most 2^20
+  /// samples. By default 100; for tables at most the row groups that `.shuffle` mixes.
+  std::optional<int64_t> window = {};
+  /// This many batches of like cost follow each other. A number of ranks that divides it works
+  /// equally long on all ranks. It is part of the order: fix it before the training.
+  int64_t group = 24;
+  /// Fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in
+  /// every batch.
+  Fields ragged = {};
+};
+
 /// For Pipeline::cache().
 struct CacheStepOptions {
   /// Bytes of memory of this process, as a number or "2GiB"; 0 for none. "auto": a quarter of the

@@ -301,6 +301,9 @@ class Pipeline {
   /// Stores the results of the steps before it for later epochs and runs: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;
+  /// Makes batches of samples of like lengths, as many as fit a budget, in place of batch(). A pass
+  /// over all samples before the first batch finds the lengths.
+  Pipeline bucket(BucketOptions options = {}) const;
 
   /// Returns every problem that can be found without touching storage; empty if there is none.
   std::vector<Problem> check() const;

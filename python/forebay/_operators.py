@@ -81,6 +81,66 @@ class Operators(Appending):
         """
         return self._then("batch", n=n, last=last, ragged=_one_or_list(ragged))
 
+    def bucket(
+        self,
+        by: str = "length",
+        tokens: float | None = None,
+        *,
+        cost: float | Sequence[float] | None = None,
+        padded: bool = True,
+        samples: int | None = None,
+        boundaries: float | Sequence[float] | None = None,
+        sizes: float | Sequence[float] | None = None,
+        window: int | None = None,
+        group: int = 24,
+        ragged: str | Sequence[str] | None = None,
+    ) -> Pipeline:
+        """Samples of like lengths make a batch on each rank, as many as fit a budget; the last operator, in place of
+        `.batch`.
+
+        The batches of an epoch follow from the lengths, the seed and the epoch. Every rank takes the next one at each
+        step, so all ranks take the same number of steps, and any number of ranks goes on from a state. Each sample
+        comes once in an epoch. Put `.pad` before, without `length=`, for arrays as long as the longest of their batch.
+
+        A sample that alone costs more than the budget is a batch by itself. If the last step has fewer batches than
+        there are ranks, these are divided.
+
+        Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field
+        `by` needs. A field with a number, such as a column of a table, is the fastest. Lengths that random steps change
+        count as they are in the first epoch. `len(loader)` plans all batches of the epoch.
+
+        Args:
+            by: field that tells the length: a number above 0, or rows, text or bytes, whose own length counts.
+            tokens: the budget: the most that a batch costs, in the unit of the length. A batch of n samples costs n
+                times its longest.
+            cost: (a, b): a sample of length n costs a·n + b·n², and `tokens` is in the unit of that. (1, 0) by default.
+            padded: each sample costs as much as the longest of its batch. False: nothing is padded, and a batch costs
+                the sum of its samples.
+            samples: the most samples of a batch.
+            boundaries: lengths, ascending: a batch has samples of one side of each. Any samples of like lengths by
+                default.
+            sizes: the most samples of a batch below the first of `boundaries`, between each two, and from the last on.
+            window: samples are sorted among `window` times `group` batches of the epoch's order, and at most 2^20
+                samples. By default 100; for tables at most the row groups that `.shuffle` mixes.
+            group: this many batches of like cost follow each other. A number of ranks that divides it works equally
+                long on all ranks. It is part of the order: fix it before the training.
+            ragged: fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every
+                batch.
+        """
+        return self._then(
+            "bucket",
+            by=None if by == "length" else by,
+            tokens=None if tokens is None else _float("bucket: tokens", tokens),
+            cost=None if cost is None else _numbers("cost", cost),
+            padded=None if padded else False,
+            samples=samples,
+            boundaries=None if boundaries is None else _numbers("boundaries", boundaries),
+            sizes=None if sizes is None else _numbers("sizes", sizes),
+            window=window,
+            group=None if group == 24 else group,
+            ragged=_one_or_list(ragged),
+        )
+
     def cache(
         self,
         ram: int | str = "auto",

@@ -16,8 +16,8 @@
 #include "loader/samples/choose_assignment.h"
 #include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
+#include "plan/equal_batches.h"
 #include "plan/placement.h"
-#include "plan/schedule.h"
 
 namespace forebay {
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kMaxRowsCounted = 1'000'000;
 
-void count_transfers(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool has_cache,
+void count_transfers(const EqualBatches& schedule, const Ordering& ordering, const Placement& placement, bool has_cache,
                      JobPlan& plan) {
   AssignedBatch assigned;
   int64_t position = 0;
@@ -84,7 +84,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
                                  .pads = options.last == LastPolicy::kPad};
   const Placement placement(ordering.order, placing);
-  const Schedule schedule(options, ordering.assignment);
+  const EqualBatches schedule(options, ordering.assignment);
   const bool has_cache = find_step(description, OpEffect::kCaching) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,

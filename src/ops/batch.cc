@@ -2,6 +2,7 @@
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "ops/ragged_fields.h"
 
 namespace forebay {
 namespace {
@@ -13,21 +14,12 @@ void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   if (last != "partial" && last != "drop" && last != "pad") {
     problems.add(fmt::format("unknown last \"{}\"", last), "give \"partial\", \"drop\" or \"pad\"");
   }
-  for (const std::string& name : args.has("ragged") ? args.names("ragged") : std::vector<std::string>()) {
-    const auto index = schema.find(name);
-    if (!index && !schema.open_ended) {
-      problems.add(fmt::format("ragged: there is no field '{}'", name),
-                   fmt::format("the fields here are: {}", schema.names()));
-    } else if (index && schema[*index].kind != FieldKind::kAny) {
-      problems.add(fmt::format("ragged: of the field {} it is known how its rows lie", schema[*index].to_string()),
-                   "name fields that user code makes");
-    }
-  }
+  check_ragged(args, schema, problems);
 }
 
 FieldUse batch_uses(const OpSpec& spec, const Schema&) {
   FieldUse use;
-  if (const auto ragged = spec.args.find("ragged"); ragged != spec.args.end()) use.optional = field_list(*ragged);
+  use.optional = ragged_fields(spec);
   return use;
 }
 
@@ -50,9 +42,7 @@ before, or `ragged=`, decides it beforehand. With n=1 they are arrays.)",
              "treatment of an epoch's tail. \"partial\": divided among the ranks, in sizes that differ by one at most; "
              "\"drop\": "
              "left out; \"pad\": filled up with repeats, which `batch.padding` counts."},
-            {"ragged", ArgType::kFields, false, nullptr,
-             "fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every batch",
-             ArgForm::kNamed}},
+            ragged_arg()},
        .random = false,
        .infer = infer_batch,
        .effect = OpEffect::kBatching,

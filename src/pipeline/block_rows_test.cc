@@ -14,7 +14,7 @@ std::shared_ptr<const Packing> packed(std::vector<uint32_t> lengths, int64_t len
 }
 
 StepPlan first_step(const std::shared_ptr<const Packing>& packing, int64_t batch_size) {
-  const Schedule schedule({.epoch_size = packing->size(), .batch_size = batch_size});
+  const EqualBatches schedule({.epoch_size = packing->size(), .batch_size = batch_size});
   return *IndexedItinerary(sequential_order(packing->size()), BranchSamples{first_samples(packing->size()), 0, packing},
                            schedule, 0, 1)
               .step({});

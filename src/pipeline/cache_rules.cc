@@ -34,7 +34,7 @@ bool follows_epoch(const OpSpec& op) { return op.args.is_object() && op.args.val
 
 std::optional<Problem> epoch_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const OpDef* const def = catalog.find(steps[step].name);
-  if (def == nullptr || !def->freezes) return {};
+  if (def == nullptr || !(def->freezes || def->measures)) return {};
   const auto end = steps.begin() + static_cast<std::ptrdiff_t>(step);
   const auto epoch_step = static_cast<size_t>(std::find_if(steps.begin(), end, follows_epoch) - steps.begin());
   if (epoch_step == step) return {};
@@ -42,7 +42,8 @@ std::optional<Problem> epoch_problem(const std::vector<OpSpec>& steps, size_t st
                  fmt::format("it stands behind {}, which follows the epoch, and what that gives in one epoch would be "
                              "taken for all of them",
                              place_of(steps, epoch_step)),
-                 epoch_step > 0
+                 def->measures ? "use .batch(n)"
+                 : epoch_step > 0
                      ? fmt::format("put .{}() before {}", def->name, place_of(steps, epoch_step))
                      : fmt::format("leave .{}() out; or give fb.Dataset(…, epoch=False), where items do not depend on "
                                    "what set_epoch() was told",
@@ -57,10 +58,13 @@ std::optional<Problem> rehearsal_problem(const std::vector<OpSpec>& steps, size_
   const auto rehearsal = std::find_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
                                       [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kReplay); });
   const OpEffect effect = catalog.find(steps[step].name)->effect;
-  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || effect == OpEffect::kBatching ||
-      works_on_batches(effect))
-    return std::nullopt;
+  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step)) return std::nullopt;
   const std::string place = place_of(steps, step);
+  if (catalog.find(steps[step].name)->measures)
+    return Problem{place,
+                   "it stands behind .rehearse(), and batches of like lengths with old samples are not there yet",
+                   "use .batch(n), or leave .rehearse() out"};
+  if (effect == OpEffect::kBatching || works_on_batches(effect)) return std::nullopt;
   if (effect != OpEffect::kContent) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
   if (rehearses_here(*rehearsal, catalog)) return std::nullopt;
   return Problem{place, "it stands behind .rehearse(), which only .batch() may follow",

@@ -94,7 +94,7 @@ class SchemaInference {
       report(stacking_problems(steps_, step, schema, catalog_));
       report(batch_function_problems(steps_, step, schema, catalog_));
     }
-    batched_ |= def.effect == OpEffect::kBatching;
+    if (def.effect == OpEffect::kBatching) batched_by_ = def.name;
     if (schema.open_ended && def.role == OpRole::kFunction) expect_user_fields(steps_, step, catalog_, schema);
   }
 
@@ -107,12 +107,13 @@ class SchemaInference {
     const bool packs = effect == OpEffect::kPacking;
     const std::string place = place_of(step);
     const bool after_batches = works_on_batches(effect);
-    if (batched_ && !after_batches) {
-      report(Problem{place, batches ? "the samples are batched already" : "it stands behind .batch()",
-                     batches ? "keep one .batch()"
+    if (!batched_by_.empty() && !after_batches) {
+      const std::string by = fmt::format(".{}()", batched_by_);
+      report(Problem{place, batches ? "the samples are batched already" : "it stands behind " + by,
+                     batches ? "keep one " + by
                      : def.role == OpRole::kFunction
-                         ? "move it before .batch(), or use .map_batch(fn) for whole batches"
-                         : "move it before .batch()"});
+                         ? fmt::format("move it before {}, or use .map_batch(fn) for whole batches", by)
+                         : "move it before " + by});
     }
     if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches &&
         !after_batches)
@@ -151,7 +152,8 @@ class SchemaInference {
   Inference result_;
   std::optional<std::string> drawn_by_;  // the step that draws the samples
   // By a step so far:
-  bool batched_ = false, shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
+  std::string batched_by_;
+  bool shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
 };
 
 }  // namespace

@@ -239,7 +239,7 @@ Hash128 Description::fingerprint(const Catalog& catalog) const {
   for (const OpSpec& op : *steps_) {
     // These steps change neither samples nor order: a run may continue with other batches, caches
     // and buffers.
-    if (const OpDef* const def = catalog.find(op.name); def != nullptr && !changes_samples(def->effect)) continue;
+    if (const OpDef* const def = catalog.find(op.name); def != nullptr && !def->changes_samples()) continue;
     Json args = op.args;
     // The location of the data does not identify it; the version of the data set does. How parts
     // are mixed decides the order.

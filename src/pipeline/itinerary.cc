@@ -7,21 +7,22 @@
 namespace forebay {
 
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches,
-                                   Schedule schedule, int64_t rank, std::optional<int64_t> epochs)
+                                   std::shared_ptr<const Schedule> schedule, int64_t rank,
+                                   std::optional<int64_t> epochs)
     : plan_(std::move(plan)), branches_(std::move(branches)), schedule_(std::move(schedule)), rank_(rank),
       epochs_(epochs) {}
 
-IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, Schedule schedule,
+IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, EqualBatches batches,
                                    int64_t rank, std::optional<int64_t> epochs)
     : IndexedItinerary(leaf_node(std::move(order)), std::vector<BranchSamples>(1, std::move(samples)),
-                       std::move(schedule), rank, epochs) {}
+                       std::make_shared<EqualBatches>(std::move(batches)), rank, epochs) {}
 
 bool IndexedItinerary::finished(const Cursor& at) const {
-  return schedule_.steps() == 0 || (epochs_ && normalized(at).epoch >= *epochs_);
+  return !schedule_->has_step({0, 0}) || (epochs_ && normalized(at).epoch >= *epochs_);
 }
 
 Cursor IndexedItinerary::normalized(const Cursor& at) const {
-  if (schedule_.steps_left(at.position) > 0) return at;
+  if (!epoch_over(at)) return at;
   // One epoch further is enough, since finished() has excluded epochs without steps.
   return {at.epoch + 1, 0, 0};
 }
@@ -30,14 +31,17 @@ std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const
   if (finished(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);
-  plan.after = normalized({plan.at.epoch, schedule_.next_position(plan.at.position), plan.at.step + 1});
-  schedule_.rows({plan.at.epoch, plan.at.position}, rank_, &plan.rows);
+  const Order::Use begin{plan.at.epoch, plan.at.position};
+  plan.after = normalized({plan.at.epoch, schedule_->next_position(begin), plan.at.step + 1});
+  schedule_->rows(begin, rank_, &plan.rows);
   locate(plan.at.epoch, plan.rows);
   if (branches_.front().packing) unpack(plan);
   return plan;
 }
 
 namespace {
+
+constexpr size_t kRowsAtOnce = 256;  // draws that stay in the first cache
 
 // The end of the run that begins at `begin`: of the elements for which `continues` holds.
 template <class Continues>
@@ -50,22 +54,27 @@ size_t end_of_run(size_t begin, size_t size, Continues continues) {
 }  // namespace
 
 void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
-  constexpr size_t kRows = 256;  // draws that stay in the first cache
-  for (size_t begin = 0; begin < rows.size(); begin += kRows)
-    locate_some(epoch, rows.subspan(begin, std::min(kRows, rows.size() - begin)));
+  std::array<int64_t, kRowsAtOnce> positions;
+  for (size_t begin = 0; begin < rows.size(); begin += kRowsAtOnce) {
+    const std::span<Row> some = rows.subspan(begin, std::min(kRowsAtOnce, rows.size() - begin));
+    for (size_t i = 0; i < some.size(); ++i) positions[i] = some[i].position;
+    const std::span<int64_t> used = std::span(positions).first(some.size());
+    schedule_->to_plan_positions(epoch, used);
+    locate_some(epoch, used, some);
+  }
 }
 
 // Looks runs of consecutive positions up together, and the ids of runs of one branch, which is much
 // faster than one by one.
-void IndexedItinerary::locate_some(int64_t epoch, std::span<Row> rows) const {
+void IndexedItinerary::locate_some(int64_t epoch, std::span<const int64_t> positions, std::span<Row> rows) const {
   const size_t n = rows.size();
-  std::array<int64_t, 256> ids;
-  std::array<int32_t, 256> occurrences;
-  const auto is_next = [&](size_t i) { return rows[i].position == rows[i - 1].position + 1; };
+  std::array<int64_t, kRowsAtOnce> ids;
+  std::array<int32_t, kRowsAtOnce> occurrences;
+  const auto is_next = [&](size_t i) { return positions[i] == positions[i - 1] + 1; };
   if (const Order* const only = plan_->as_leaf()) {
     for (size_t begin = 0, end = 0; begin < n; begin = end) {
       end = end_of_run(begin, n, is_next);
-      only->uses_at(epoch, rows[begin].position, std::span(ids).subspan(begin, end - begin),
+      only->uses_at(epoch, positions[begin], std::span(ids).subspan(begin, end - begin),
                     std::span(occurrences).subspan(begin, end - begin));
     }
     if (!branches_.front().packing) branches_.front().selection->ids_at(std::span(ids).first(n));
@@ -73,14 +82,14 @@ void IndexedItinerary::locate_some(int64_t epoch, std::span<Row> rows) const {
       rows[i].occurrence += occurrences[i];
       rows[i].id = ids[i];
       rows[i].pass = epoch;
-      rows[i].place = rows[i].position;
+      rows[i].place = positions[i];
     }
     return;
   }
-  std::array<Draw, 256> draws;
+  std::array<Draw, kRowsAtOnce> draws;
   for (size_t begin = 0, end = 0; begin < n; begin = end) {
     end = end_of_run(begin, n, is_next);
-    plan_->draws(epoch, rows[begin].position, std::span(draws).subspan(begin, end - begin));
+    plan_->draws(epoch, positions[begin], std::span(draws).subspan(begin, end - begin));
   }
   for (size_t i = 0; i < n; ++i) ids[i] = draws[i].index;
   for (size_t begin = 0, end = 0; begin < n; begin = end) {
@@ -121,7 +130,7 @@ int64_t IndexedItinerary::replacement(const Row& row, int64_t attempt) const {
 }
 
 Order::Use IndexedItinerary::next_place(size_t branch, const Cursor& at) const {
-  return plan_->next_draw(branch, {at.epoch, at.position});
+  return plan_->next_draw(branch, {at.epoch, schedule_->first_plan_position({at.epoch, at.position})});
 }
 
 bool IndexedItinerary::has_pass(size_t branch, int64_t pass) const {

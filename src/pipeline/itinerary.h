@@ -9,6 +9,7 @@
 
 #include "forebay/result.h"
 #include "pipeline/selection.h"
+#include "plan/equal_batches.h"
 #include "plan/node.h"
 #include "plan/order.h"
 #include "plan/packing.h"
@@ -66,7 +67,8 @@ class Itinerary {
  public:
   virtual ~Itinerary() = default;
 
-  /// Rows of a step of this rank. The last steps of an epoch may have fewer.
+  /// Most rows that a step of this rank has. Steps may have fewer, the last ones of an epoch for
+  /// example.
   virtual int64_t batch_size() const = 0;
   /// Number of replacements that a bad sample of a branch can have.
   virtual int64_t replacements(size_t branch) const = 0;
@@ -126,28 +128,28 @@ struct BranchSamples {
 class IndexedItinerary final : public StepSource {
  public:
   /// `branches`: by leaf of the plan.
-  IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches, Schedule schedule,
-                   int64_t rank, std::optional<int64_t> epochs);
-  /// The steps of one data set.
-  IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, Schedule schedule, int64_t rank,
+  IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches,
+                   std::shared_ptr<const Schedule> schedule, int64_t rank, std::optional<int64_t> epochs);
+  /// The steps of one data set in batches of one size.
+  IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, EqualBatches batches, int64_t rank,
                    std::optional<int64_t> epochs);
 
-  const Schedule& schedule() const { return schedule_; }
+  const Schedule& schedule() const { return *schedule_; }
   const PlanNode& plan() const { return *plan_; }
   int64_t rank() const { return rank_; }
   /// The start of the next batch: `at` itself, or the start of the next epoch if this one is over.
   Cursor normalized(const Cursor& at) const;
 
-  int64_t batch_size() const override { return schedule_.options().batch_size; }
+  int64_t batch_size() const override { return schedule_->most_rows(); }
   std::optional<int64_t> batches(const Cursor& at) const override {
-    return at.step + schedule_.steps_left(at.position);
+    return at.step + schedule_->steps_left({at.epoch, at.position});
   }
-  bool epoch_over(const Cursor& at) const override { return schedule_.steps_left(at.position) == 0; }
+  bool epoch_over(const Cursor& at) const override { return !schedule_->has_step({at.epoch, at.position}); }
   bool finished(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) override { return planned(at); }
   /// Like step(), as a const method.
   std::optional<StepPlan> planned(const Cursor& at) const;
-  /// Fills in which samples rows have, from their positions in an epoch.
+  /// Fills in which samples rows have, from their positions in the order of delivery.
   void locate(int64_t epoch, std::span<Row> rows) const;
   int64_t replacements(size_t branch) const override { return plan_->order(branch).size() - 1; }
   int64_t replacement(const Row& row, int64_t attempt) const override;
@@ -156,12 +158,12 @@ class IndexedItinerary final : public StepSource {
   bool has_pass(size_t branch, int64_t pass) const override;
 
  private:
-  void locate_some(int64_t epoch, std::span<Row> rows) const;
+  void locate_some(int64_t epoch, std::span<const int64_t> positions, std::span<Row> rows) const;
   void unpack(StepPlan& plan) const;
 
   const std::shared_ptr<const PlanNode> plan_;
   const std::vector<BranchSamples> branches_;
-  const Schedule schedule_;
+  const std::shared_ptr<const Schedule> schedule_;
   const int64_t rank_;
   const std::optional<int64_t> epochs_;
 };

@@ -8,7 +8,7 @@ namespace {
 IndexedItinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt,
                            LastPolicy last = LastPolicy::kPartial, int64_t world = 1, int64_t rank = 0) {
   return IndexedItinerary(sequential_order(n), BranchSamples{first_samples(n), 7},
-                          Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), rank,
+                          EqualBatches({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), rank,
                           epochs);
 }
 

@@ -27,13 +27,6 @@ enum class OpEffect : uint8_t {
   kBuffering,  ///< bounds the records of a stream that wait to be used
 };
 
-/// Whether samples or their order depend on such a step. If not, a run may be continued with a
-/// different step.
-constexpr bool changes_samples(OpEffect effect) {
-  return effect != OpEffect::kBatching && effect != OpEffect::kBatchFunction && effect != OpEffect::kCollation &&
-         effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
-}
-
 /// Whether such a step works on whole batches, behind the step that makes them.
 constexpr bool works_on_batches(OpEffect effect) {
   return effect == OpEffect::kBatchFunction || effect == OpEffect::kCollation;

@@ -134,6 +134,9 @@ struct OpDef {
   /// Its results are computed in one epoch and used in all, so no step before it may depend on the
   /// epoch.
   bool freezes = false;
+  /// The lengths of all samples are measured before the first batch, and the order of samples
+  /// depends on them.
+  bool measures = false;
   /// Returns the fields that it works with if `before` is the schema before it. The arguments may
   /// be unchecked. Empty if it works with none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
@@ -149,6 +152,15 @@ struct OpDef {
   Result<std::unique_ptr<RecordOp>> make(const OpSpec& op, const Schema& before, uint32_t random_index) const;
   /// Null also if there is no compile_columns().
   Result<std::unique_ptr<ColumnOp>> make_columns(const OpSpec& op, const Schema& before) const;
+
+  /// Whether samples or their order depend on such a step. If not, a run may be continued with a
+  /// different step.
+  bool changes_samples() const {
+    return measures || (effect != OpEffect::kBatching && !works_on_batches(effect) && effect != OpEffect::kCaching &&
+                        effect != OpEffect::kBuffering);
+  }
+  /// Whether it needs a pass over all samples before the first batch.
+  bool needs_pass() const { return measures || (freezes && effect != OpEffect::kCaching); }
 
   /// The value of the argument with that use: the given one, or the default. Null if the operator
   /// has no such argument.

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "plan/equal_batches.h"
 #include "plan/node.h"
-#include "plan/schedule.h"
 #include "plan/shard_assignment.h"
 
 namespace forebay {
@@ -54,7 +54,7 @@ TEST(AssignmentByLeaf, each_rank_gets_as_many_rows_as_by_count_and_of_each_leaf_
 TEST(AssignmentByLeaf, ranks_have_lanes_of_their_own_but_for_the_rows_at_a_cut) {
   const auto plan = union_of({4000, 4000});
   const auto assignment = assignment_by_leaf(plan, {1, 8});
-  const Schedule schedule({.epoch_size = 8000, .batch_size = 256, .world_size = 4}, assignment);
+  const EqualBatches schedule({.epoch_size = 8000, .batch_size = 256, .world_size = 4}, assignment);
   int64_t own = 0, all = 0;
   std::vector<Row> rows;
   for (int64_t position = 0; schedule.steps_left(position) > 0; position = schedule.next_position(position)) {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "plan/equal_batches.h"
 #include "plan/order.h"
 #include "plan/permutation.h"
 #include "plan/placement.h"
-#include "plan/schedule.h"
 #include "plan/shard_assignment.h"
 
 namespace forebay {
@@ -99,7 +99,7 @@ TEST(AssignmentByPlaceTest, each_row_to_one_rank_in_equal_steps_whatever_the_siz
     const int64_t world = drawn.options.hosts.world_size;
     for (const LastPolicy last : {LastPolicy::kPartial, LastPolicy::kDrop, LastPolicy::kPad}) {
       const ScheduleOptions options{drawn.order->size(), drawn.options.batch_size, world, last};
-      const Schedule local(options, made.assignment), count(options);
+      const EqualBatches local(options, made.assignment), count(options);
       const auto epoch = static_cast<int64_t>(seed % 3);
       int64_t at = 0;
       std::vector<Row> rows, by_count;
@@ -154,7 +154,7 @@ TEST(AssignmentByPlaceTest, another_number_of_hosts_goes_on_where_this_one_stopp
       const Hosts hosts{1 + (static_cast<int64_t>(seed) + 3 * part) % 7, 1 + part % 3};
       const int64_t batch = 2 + part % 3;
       const Job made = job(order, {.hosts = hosts, .batch_size = batch, .budgets = {part % 2 == 0 ? 1000 : 20}});
-      const Schedule schedule({order->size(), batch, hosts.world_size}, made.assignment);
+      const EqualBatches schedule({order->size(), batch, hosts.world_size}, made.assignment);
       std::vector<Row> rows;
       for (int step = 0; step < 3 && at < order->size(); ++step, at = schedule.next_position(at)) {
         for (int64_t rank = 0; rank < hosts.world_size; ++rank) {

@@ -34,7 +34,8 @@ struct PermutationKey {
     kMixWindow = -10,
     kDrawnOffset = -11,
     kDrawnLine = -12,
-    kClass = -13
+    kClass = -13,
+    kBuckets = -14
   };
 
   static PermutationKey root(uint64_t seed, Use use) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 #include "plan/shard_assignment.h"
 
 namespace forebay {
@@ -15,11 +15,11 @@ namespace {
 std::vector<std::vector<int64_t>> dealt_in_epoch_0(const Order& order, const Hosts& hosts, int64_t batch,
                                                    std::shared_ptr<const ShardAssignment> assignment,
                                                    bool pads = false) {
-  const Schedule schedule({.epoch_size = order.size(),
-                           .batch_size = batch,
-                           .world_size = hosts.world_size,
-                           .last = pads ? LastPolicy::kPad : LastPolicy::kPartial},
-                          assignment);
+  const EqualBatches schedule({.epoch_size = order.size(),
+                               .batch_size = batch,
+                               .world_size = hosts.world_size,
+                               .last = pads ? LastPolicy::kPad : LastPolicy::kPartial},
+                              assignment);
   std::vector<std::vector<int64_t>> ids(static_cast<size_t>(hosts.count()));
   std::vector<Row> rows;
   for (int64_t at = 0; at < order.size(); at = schedule.next_position(at)) {

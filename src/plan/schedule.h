@@ -1,34 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
-#include "forebay/status.h"
 #include "plan/order.h"
-#include "plan/shard_assignment.h"
 
 namespace forebay {
-
-/// Treatment of an epoch's last samples if they do not fill a global batch.
-enum class LastPolicy : uint8_t {
-  /// Divided among the ranks in sizes that differ by at most one. A rank without a sample gets one
-  /// repeat.
-  kPartial,
-  kDrop,  ///< dropped
-  kPad,   ///< filled up to a whole batch with repeats
-};
-
-struct ScheduleOptions {
-  int64_t epoch_size = 0;
-  int64_t batch_size = 1;  ///< per rank
-  int64_t world_size = 1;
-  LastPolicy last = LastPolicy::kPartial;
-
-  /// InvalidArgument unless epoch_size is at least 0, the other two are at least 1, and batch_size
-  /// × world_size is below 2^31.
-  Status check() const;
-};
 
 /// One row of a rank's batch. It says which sample it has, and why. A schedule knows the first
 /// three members; a plan's steps (pipeline/itinerary.h) know all of them.
@@ -45,41 +23,32 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-/// Computes the rows of each rank at each step of an epoch.
+/// Divides the epochs of a plan into steps, and each step among the ranks of a job.
 ///
-/// Its only input is the position: the number of samples of the epoch's order that are delivered. A
-/// global batch consists of the next batch_size × world_size positions. So a schedule with another
-/// number of ranks or another batch size continues at any position exactly where the previous one
+/// Its only input is a position: the number of samples of the epoch that are delivered. So a
+/// schedule with another number of ranks continues at any position exactly where the previous one
 /// stopped. Over all ranks each position of the epoch appears once without `padding` (except a
 /// dropped tail). Every rank takes the same number of steps, with at least one row in each. Repeats
 /// occur in the last step only, take positions from the epoch's beginning, and come last among a
 /// rank's rows. Immutable; may be used from any thread.
 class Schedule {
  public:
-  /// `options` must pass check().
-  explicit Schedule(const ScheduleOptions& options,
-                    std::shared_ptr<const ShardAssignment> assignment = assignment_by_count());
-
-  const ScheduleOptions& options() const { return options_; }
-  /// Steps to the end of the epoch, the same on every rank. kDrop may give 0 before the epoch's
-  /// last position; the epoch is over nevertheless.
-  int64_t steps_left(int64_t position) const;
-  int64_t steps() const { return steps_left(0); }
-  /// The position after the step that begins at `position`.
-  int64_t next_position(int64_t position) const;
+  virtual ~Schedule();
+  /// Most rows that a rank has in one step.
+  virtual int64_t most_rows() const = 0;
+  /// Whether a step begins at `at`. If none begins at the beginning of an epoch, no epoch has any.
+  virtual bool has_step(const Order::Use& at) const = 0;
+  /// Steps to the end of the epoch, the same on every rank. May take time for the whole epoch.
+  virtual int64_t steps_left(const Order::Use& at) const = 0;
+  /// The position after the step that begins at `at`.
+  virtual int64_t next_position(const Order::Use& at) const = 0;
   /// Computes the rows of one rank in the step that begins at `at`. Replaces `out`, which is empty
-  /// if no step is left. The rows of all ranks together do not depend on the epoch; their division
-  /// does if the shard assignment looks at the samples.
-  void rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) const;
-  /// The slots that the step divides, for callers that use a shard assignment directly.
-  GlobalBatch global_batch(const Order::Use& at) const;
-
- private:
-  Row row(const GlobalBatch& batch, int64_t slot) const;
-
-  ScheduleOptions options_;
-  int64_t global_batch_size_;
-  std::shared_ptr<const ShardAssignment> assignment_;
+  /// if no step is left. Positions of rows count in the order of delivery.
+  virtual void rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) const = 0;
+  /// Replaces positions in the order of delivery by positions in the epochs of the plan.
+  virtual void to_plan_positions(int64_t /*epoch*/, std::span<int64_t> /*positions*/) const {}
+  /// The first position in the epoch of the plan that a step at `at` or later may have.
+  virtual int64_t first_plan_position(const Order::Use& at) const { return at.position; }
 };
 
 /// Position whose sample replaces the bad one at `position`: another position of [0, epoch_size),

@@ -1,4 +1,4 @@
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@ namespace {
 
 constexpr LastPolicy kPolicies[] = {LastPolicy::kPartial, LastPolicy::kDrop, LastPolicy::kPad};
 
-Schedule schedule(int64_t epoch_size, int64_t batch_size, int64_t world_size, LastPolicy last) {
-  return Schedule({epoch_size, batch_size, world_size, last});
+EqualBatches schedule(int64_t epoch_size, int64_t batch_size, int64_t world_size, LastPolicy last) {
+  return EqualBatches({epoch_size, batch_size, world_size, last});
 }
 
-std::vector<Row> rows_of(const Schedule& s, int64_t position, int64_t rank) {
+std::vector<Row> rows_of(const EqualBatches& s, int64_t position, int64_t rank) {
   std::vector<Row> rows{{-1, -1, true}};  // must be replaced
   s.rows({0, position}, rank, &rows);
   return rows;
@@ -33,7 +33,7 @@ struct Step {
   int64_t shortest = INT64_MAX, longest = 0;  // rows of a rank
 };
 
-Step step_of(const Schedule& s, int64_t position) {
+Step step_of(const EqualBatches& s, int64_t position) {
   Step step;
   for (int64_t rank = 0; rank < s.options().world_size; ++rank) {
     const std::vector<Row> rows = rows_of(s, position, rank);
@@ -52,7 +52,7 @@ Step step_of(const Schedule& s, int64_t position) {
 }
 
 // Checks the last step, of `left` samples.
-void expect_last_step(const Schedule& s, const Step& step, int64_t left) {
+void expect_last_step(const EqualBatches& s, const Step& step, int64_t left) {
   const auto& [epoch_size, batch_size, world_size, last] = s.options();
   const auto repeats = static_cast<int64_t>(step.repeats.size());
   if (last == LastPolicy::kPad) {
@@ -71,7 +71,7 @@ void expect_last_step(const Schedule& s, const Step& step, int64_t left) {
 }
 
 // Walks an epoch from `position` to its end and checks every promise of the schedule.
-void expect_exactly_once(const Schedule& s, int64_t position = 0) {
+void expect_exactly_once(const EqualBatches& s, int64_t position = 0) {
   const auto& [epoch_size, batch_size, world_size, last] = s.options();
   const int64_t global_batch = batch_size * world_size;
   for (int64_t steps_left = s.steps_left(position); steps_left > 0; --steps_left) {
@@ -130,25 +130,25 @@ TEST(ScheduleTest, steps_are_known_before_the_epoch) {
 }
 
 TEST(ScheduleTest, a_full_batch_is_dealt_in_contiguous_runs) {
-  const Schedule s = schedule(1000, 4, 3, LastPolicy::kPartial);
+  const EqualBatches s = schedule(1000, 4, 3, LastPolicy::kPartial);
   EXPECT_EQ(rows_of(s, 100, 1), (std::vector<Row>{{104, 0, false}, {105, 0, false}, {106, 0, false}, {107, 0, false}}));
 }
 
 TEST(ScheduleTest, partial_tail_in_sizes_that_differ_by_one) {
-  const Schedule s = schedule(10, 4, 4, LastPolicy::kPartial);
+  const EqualBatches s = schedule(10, 4, 4, LastPolicy::kPartial);
   EXPECT_EQ(rows_of(s, 0, 0), (std::vector<Row>{{0, 0, false}, {1, 0, false}, {2, 0, false}}));
   EXPECT_EQ(rows_of(s, 0, 3), (std::vector<Row>{{8, 0, false}, {9, 0, false}}));
 }
 
 TEST(ScheduleTest, partial_gives_one_repeat_to_a_rank_without_rows) {
-  const Schedule s = schedule(10, 2, 4, LastPolicy::kPartial);
+  const EqualBatches s = schedule(10, 2, 4, LastPolicy::kPartial);
   EXPECT_EQ(rows_of(s, 8, 1), (std::vector<Row>{{9, 0, false}}));
   EXPECT_EQ(rows_of(s, 8, 2), (std::vector<Row>{{0, 1, true}}));
   EXPECT_EQ(rows_of(s, 8, 3), (std::vector<Row>{{1, 1, true}}));
 }
 
 TEST(ScheduleTest, pad_fills_the_end_of_the_last_ranks) {
-  const Schedule s = schedule(3, 2, 4, LastPolicy::kPad);
+  const EqualBatches s = schedule(3, 2, 4, LastPolicy::kPad);
   EXPECT_EQ(rows_of(s, 0, 0), (std::vector<Row>{{0, 0, false}, {1, 0, false}}));
   EXPECT_EQ(rows_of(s, 0, 1), (std::vector<Row>{{2, 0, false}, {0, 1, true}}));
   EXPECT_EQ(rows_of(s, 0, 2), (std::vector<Row>{{1, 1, true}, {2, 1, true}}));
@@ -157,7 +157,7 @@ TEST(ScheduleTest, pad_fills_the_end_of_the_last_ranks) {
 
 TEST(ScheduleTest, nothing_is_left_past_the_end) {
   for (LastPolicy last : kPolicies) {
-    const Schedule s = schedule(10, 4, 2, last);
+    const EqualBatches s = schedule(10, 4, 2, last);
     for (int64_t position : {10, 11, 1000}) {
       EXPECT_EQ(s.steps_left(position), 0);
       EXPECT_TRUE(rows_of(s, position, 0).empty());
@@ -175,7 +175,7 @@ TEST(ScheduleTest, resume_with_other_ranks_and_batches_goes_on_exactly) {
       int64_t position = 0;
       for (size_t turn = 0;; ++turn) {
         const auto [batch, world] = jobs[turn % jobs.size()];
-        const Schedule s = schedule(size, batch, world, last);
+        const EqualBatches s = schedule(size, batch, world, last);
         if (s.steps_left(position) == 0) break;
         const Step step = step_of(s, position);
         delivered.insert(delivered.end(), step.positions.begin(), step.positions.end());
@@ -213,7 +213,7 @@ TEST_P(ScheduleAssignmentTest, exactly_once_equal_steps) {
   for (int64_t size : {1, 10, 97, 500}) {
     for (int64_t world : {1, 2, 5, 16}) {
       for (LastPolicy last : kPolicies) {
-        const Schedule s({size, 4, world, last}, GetParam().make());
+        const EqualBatches s({size, 4, world, last}, GetParam().make());
         int64_t position = 0, padding = 0;
         std::vector<int64_t> seen;
         for (int64_t steps = s.steps(); steps > 0; --steps, position = s.next_position(position)) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 
 namespace forebay {
 
@@ -65,7 +65,7 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
   const int64_t size = size_at(first);
   if (size == 0) return numbers;
   std::vector<Row> rows;
-  Schedule({size, options_.batch_size, options_.world_size, options_.last}).rows({0, 0}, options_.rank, &rows);
+  EqualBatches({size, options_.batch_size, options_.world_size, options_.last}).rows({0, 0}, options_.rank, &rows);
   for (const Row& row : rows) numbers.push_back(first + row.position);
   return numbers;
 }
@@ -107,7 +107,7 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
   if (size == 0) return std::nullopt;
   plan.after = normalized({plan.at.epoch, plan.at.position + size, plan.at.step + 1});
   // The few records before a log's end are assigned to ranks like the last ones of an epoch.
-  const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
+  const EqualBatches schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
   const int64_t first = number_at(plan.at);
   for (Row& row : plan.rows) {

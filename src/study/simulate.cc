@@ -14,7 +14,7 @@
 #include "loader/describe/unbounded_rules.h"
 #include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 #include "study/simulated_policy.h"
 
 namespace forebay {

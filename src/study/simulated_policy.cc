@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
+#include "plan/equal_batches.h"
 #include "plan/permutation.h"
 #include "plan/placement.h"
-#include "plan/schedule.h"
 #include "plan/shard_assignment.h"
 #include "study/virtual_cluster.h"
 
@@ -49,7 +49,7 @@ ScheduleOptions schedule_of(const SimulationOptions& options) {
 
 int64_t steps_gone_through(const SimulationOptions& options) {
   const ScheduleOptions schedule = schedule_of(options);
-  const int64_t steps = Schedule(schedule).steps();
+  const int64_t steps = EqualBatches(schedule).steps();
   // At least one step, however large, and at most an epoch.
   return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
 }
@@ -167,7 +167,7 @@ class VirtualRun {
   const RowsThatFit fits_;
   const std::shared_ptr<const Order> order_;
   const std::shared_ptr<const Placement> placement_;
-  const Schedule schedule_;
+  const EqualBatches schedule_;
   const std::shared_ptr<const ShardAssignment> assignment_;
   const DrawnSizes sizes_;
   double own_cache_share_ = 0, uncached_share_ = 0, ram_share_ = 0;

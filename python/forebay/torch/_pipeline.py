@@ -136,10 +136,10 @@ def _pinned(batch: Any) -> Any:
 
 def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:
     steps = pipeline._description.steps()
-    if "batch" in steps:
+    if makes_batches := next((step for step in steps if step in ("batch", "bucket")), None):
         if batch_size not in (None, 1) or shuffle or drop_last:
-            raise InvalidArgument("DataLoader over a pipeline that ends in .batch(): leave batch_size=, shuffle= and "
-                                  "drop_last= out, or leave .batch() out of the pipeline")
+            raise InvalidArgument(f"DataLoader over a pipeline that ends in .{makes_batches}(): leave batch_size=, shuffle= and "
+                                  f"drop_last= out, or leave .{makes_batches}() out of the pipeline")
         return pipeline
     if batch_size is None:
         raise InvalidArgument("DataLoader over a pipeline: batch_size=None gives single samples, which a pipeline cannot; "

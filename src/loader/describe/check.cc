@@ -1,5 +1,6 @@
 #include "loader/describe/check.h"
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>
@@ -62,6 +63,11 @@ std::vector<Problem> problems_of(const Description& description, std::span<const
   return problems;
 }
 
+bool measures(const OpSpec& step) {
+  const OpDef* const def = catalog().find(step.name);
+  return def != nullptr && def->measures;
+}
+
 }  // namespace
 
 std::vector<Problem> check(const Description& description) { return problems_of(description, {}); }
@@ -86,6 +92,9 @@ Status expect_one_data_set(const Description& description, std::string_view what
     if (const OpSpec* const step = find_step(description, effect))
       return unsupported(fmt::format("{} is not for .{}() yet; leave that step out", what, step->name));
   }
+  if (const auto measuring = std::ranges::find_if(description.steps(), measures);
+      measuring != description.steps().end())
+    return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, measuring->name));
   return {};
 }
 

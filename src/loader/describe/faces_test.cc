@@ -68,7 +68,17 @@ Pipeline all_operators() {
       .repeat(2.5)
       .cache({.dir = "x", .compression = "lz4"})
       .rehearse(2, 100, {.candidates = 3, .where = "here", .ram = "1MiB"})
-      .batch(4, {.ragged = two});
+      .batch(4, {.ragged = two})
+      .bucket({.by = "a",
+               .tokens = 900,
+               .cost = {1, 0.5},
+               .padded = false,
+               .samples = 9,
+               .boundaries = {5, 6},
+               .sizes = {3, 2, 1},
+               .window = 7,
+               .group = 8,
+               .ragged = two});
 }
 
 TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {

@@ -14,7 +14,7 @@ namespace {
 // Such steps change neither samples nor their order, so states carry over.
 bool in_fingerprint(const OpSpec& step) {
   const OpDef* const def = catalog().find(step.name);
-  return def == nullptr || changes_samples(def->effect);
+  return def == nullptr || def->changes_samples();
 }
 
 // Passwords and signatures must not be written with the data.

@@ -17,6 +17,19 @@ Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
                                     {"ragged", field_json(options.ragged)}});
 }
 
+Pipeline Pipeline::bucket(BucketOptions options) const {
+  return with_step(*this, "bucket", {{"by", unless_default(options.by, "length")},
+                                     {"tokens", optional_json(options.tokens)},
+                                     {"cost", range_json(options.cost)},
+                                     {"padded", unless_default(options.padded, true)},
+                                     {"samples", optional_json(options.samples)},
+                                     {"boundaries", range_json(options.boundaries)},
+                                     {"sizes", range_json(options.sizes)},
+                                     {"window", optional_json(options.window)},
+                                     {"group", unless_default(options.group, 24)},
+                                     {"ragged", field_json(options.ragged)}});
+}
+
 Pipeline Pipeline::cache(CacheStepOptions options) const {
   return with_step(*this, "cache", {{"ram", byte_size_json(options.ram)},
                                     {"disk", byte_size_json(options.disk)},

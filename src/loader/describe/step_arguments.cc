@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "loader/describe/check.h"
-#include "ops/definition/args.h"
 #include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 
@@ -12,7 +12,7 @@ namespace {
 
 LastPolicy last_policy(const OpSpec* batch) {
   if (batch == nullptr) return LastPolicy::kPartial;
-  const std::string last = Args(batch->args, catalog().find(batch->name)->args).text("last");
+  const Json last = batch->args.value("last", Json());
   if (last == "drop") return LastPolicy::kDrop;
   return last == "pad" ? LastPolicy::kPad : LastPolicy::kPartial;
 }

@@ -5,7 +5,7 @@
 
 #include "pipeline/description.h"
 #include "pipeline/op_role.h"
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 
 namespace forebay {
 

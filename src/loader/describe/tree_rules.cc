@@ -39,7 +39,7 @@ bool has_parts(const OpSpec& source) {
 std::optional<Advice> advice_in_part(OpEffect effect) {
   switch (effect) {
     case OpEffect::kBatching:
-      return Advice("a part of a larger pipeline has no batches of its own", "put .batch() behind all parts");
+      return Advice("a part of a larger pipeline has no batches of its own", "put it behind all parts");
     case OpEffect::kBatchFunction:
     case OpEffect::kCollation:
       return Advice("a part of a larger pipeline has no batches of its own",

@@ -18,6 +18,7 @@ using Advice = std::pair<std::string, std::string>;
 std::optional<Advice> stream_advice(const OpSpec& step) {
   const OpDef* const def = catalog().find(step.name);
   if (def == nullptr) return std::nullopt;
+  if (def->measures) return Advice("the lengths of all samples must be known", "use .batch(n)");
   switch (def->effect) {
     case OpEffect::kTaking:
       return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");

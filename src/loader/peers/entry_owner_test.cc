@@ -5,7 +5,7 @@
 #include <random>
 
 #include "pipeline/selection.h"
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 
 namespace forebay {
 
@@ -14,7 +14,7 @@ namespace {
 // Returns the rank that the schedule gives each position to.
 std::vector<int64_t> assigned(const ScheduleOptions& options) {
   std::vector<int64_t> ranks(static_cast<size_t>(options.epoch_size), -1);
-  const Schedule schedule(options);
+  const EqualBatches schedule(options);
   std::vector<Row> rows;
   for (int64_t position = 0; schedule.steps_left(position) > 0; position = schedule.next_position(position)) {
     for (int64_t rank = 0; rank < options.world_size; ++rank) {

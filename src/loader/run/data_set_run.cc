@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "forebay/ledger.h"
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
@@ -54,6 +55,8 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
   if (draws != nullptr && peers_requested(options.job.peers))
     return unsupported(
         fmt::format("peers= is not for .{}() yet: leave it out, and each rank caches for itself", draws->name));
+  if (measuring_step(input.description()) != nullptr && peers_requested(options.job.peers))
+    return unsupported("peers= is not for .bucket() yet: leave it out, and each rank caches for itself");
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
@@ -61,7 +64,7 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
 bool DataSetRun::needs_pass() const {
   const auto passes = [](const OpSpec& step) {
     const OpDef* const def = catalog().find(step.name);
-    return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
+    return def != nullptr && def->needs_pass();
   };
   return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
     return std::ranges::any_of(data.branch.description.steps(), passes);
@@ -115,6 +118,7 @@ Status DataSetRun::choose(RunSetup& setup) {
     input.selection = branch.chosen.selection;
     FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
     FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+    FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
     input.packing = branch.chosen.packing;
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
@@ -124,12 +128,26 @@ Status DataSetRun::choose(RunSetup& setup) {
 
 Status DataSetRun::order(RunSetup& setup) {
   const int64_t ranks = input_.rank_info.world_size;
-  FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data_, schedule_, assignment_request(ranks)));
+  FOREBAY_ASSIGN(job_steps_,
+                 open_schedule(input_.description(), data_, input_.options.seed, ranks, assignment_request(ranks)));
+  const OpSpec* const bucket = measuring_step(input_.description());
+  if (bucket != nullptr) warn_of_unlike_batches(*bucket, ranks);
   for (const BranchData& branch : data_.branches) {
-    warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
-    setup.sizes.mixing.push_back({branch.ordering.block, lanes_of_rank(branch.ordering, ranks)});
+    // Lanes are no remedy for batches that have rows of all of them.
+    if (bucket == nullptr) warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
+    setup.sizes.mixing.push_back(mixing_of(branch));
   }
+  setup.sizes.run.rows = job_steps_.schedule->most_rows();
   return {};
+}
+
+// Rows of a window may come in any order, so all of its blocks are in memory, whoever has their
+// lanes.
+SizingInput::Mixing DataSetRun::mixing_of(const BranchData& branch) const {
+  const Ordering& ordering = branch.ordering;
+  if (job_steps_.window == 1) return {ordering.block, lanes_of_rank(ordering, input_.rank_info.world_size)};
+  const int64_t blocks = blocks_in_window(branch, job_steps_.window);
+  return {ordering.block * blocks, ordering.lanes};
 }
 
 Status DataSetRun::open_steps(RunSetup& setup) {
@@ -139,7 +157,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   if (peers_ && !first.chosen.packing)
     set_owners(*peers_, setup.plan->first(), first.ordering, first.chosen.selection, schedule_);
   if (peers_)
-    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, assignment_.name,
+    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, job_steps_.assignment.name,
                      options.seed, input_.rank_info.world_size);
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
   indexed_ = itinerary();
@@ -150,8 +168,8 @@ Status DataSetRun::open_steps(RunSetup& setup) {
 }
 
 std::shared_ptr<IndexedItinerary> DataSetRun::itinerary() const {
-  return std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), Schedule(schedule_, assignment_.ranks),
-                                            input_.rank_info.rank, input_.options.epochs);
+  return std::make_shared<IndexedItinerary>(data_.plan, data_.samples(), job_steps_.schedule, input_.rank_info.rank,
+                                            input_.options.epochs);
 }
 
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
@@ -208,15 +226,24 @@ Status DataSetRun::apply(const PlanChanges& changes) {
   if (changes == data_.changes) return {};
   FOREBAY_RETURN_IF_ERROR(check_fits(changes, input_.description(), data_));
   FOREBAY_ASSIGN(DataPlan data, data_with(changes));
-  const AssignmentRequest request = assignment_request(input_.rank_info.world_size);
-  FOREBAY_ASSIGN(assignment_, choose_assignment(input_.description(), data, schedule_, request));
+  const int64_t ranks = input_.rank_info.world_size;
+  FOREBAY_ASSIGN(job_steps_,
+                 open_schedule(input_.description(), data, input_.options.seed, ranks, assignment_request(ranks)));
   data_ = std::move(data);
   indexed_ = itinerary();
   current_->replace(indexed_);
   return {};
 }
 
+// A window of batches of like lengths that is half delivered would have other samples.
+Status DataSetRun::expect_steps_in_order(const char* what) const {
+  const OpSpec* const bucket = measuring_step(input_.description());
+  if (bucket == nullptr) return {};
+  return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, bucket->name));
+}
+
 Result<bool> DataSetRun::set_weights(const std::map<std::string, double>& weights, const Cursor& at) {
+  FOREBAY_RETURN_IF_ERROR(expect_steps_in_order("set_weights()"));
   FOREBAY_ASSIGN(const PlanChanges changes, with_weights(input_.description(), data_, weights, at));
   const bool changed = changes != data_.changes;
   FOREBAY_RETURN_IF_ERROR(apply(changes));
@@ -226,6 +253,7 @@ Result<bool> DataSetRun::set_weights(const std::map<std::string, double>& weight
 Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const {
   if (input_.description().depth() == 0) return Run::with_changed_parts(saved);
   if (saved.parts.empty()) return invalid_argument("parts=\"changed\": the state is of a pipeline without parts");
+  FOREBAY_RETURN_IF_ERROR(expect_steps_in_order("parts=\"changed\""));
   FOREBAY_ASSIGN(const DataPlan unchanged, data_with({}));
   const SavedPlace before{saved.cursor, saved.samples, saved.parts, saved.changes};
   FOREBAY_ASSIGN(SavedPlace place,

@@ -11,8 +11,8 @@
 #include "loader/peers/peer_group.h"
 #include "loader/run/current_steps.h"
 #include "loader/run/run.h"
-#include "loader/samples/choose_assignment.h"
 #include "loader/samples/data_plan.h"
+#include "loader/samples/open_schedule.h"
 
 namespace forebay {
 
@@ -37,7 +37,7 @@ class DataSetRun final : public Run {
   std::string changes_version() const override;
   int64_t passes_before(size_t branch, const Cursor& at) const override;
   std::string selection_version() const override { return data_.version(); }
-  std::string shard_assignment() const override { return assignment_.name; }
+  std::string shard_assignment() const override { return job_steps_.assignment.name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
@@ -63,9 +63,11 @@ class DataSetRun final : public Run {
   CompileInput compile_input(const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
   std::shared_ptr<IndexedItinerary> itinerary() const;
+  Status expect_steps_in_order(const char* what) const;
   Result<DataPlan> data_with(const PlanChanges& changes) const;
   Status apply(const PlanChanges& changes);
   std::vector<SavedPart> parts_at(const Cursor& at) const;
+  SizingInput::Mixing mixing_of(const BranchData& branch) const;
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;
@@ -74,7 +76,7 @@ class DataSetRun final : public Run {
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   DataPlan data_;
   ScheduleOptions schedule_;
-  Assignment assignment_;
+  JobSteps job_steps_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<CurrentSteps> current_;
   std::shared_ptr<StepSource> steps_;  // `current_`, or a decorator of it

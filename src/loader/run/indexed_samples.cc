@@ -5,7 +5,7 @@
 namespace forebay {
 
 Result<std::vector<Rehearsal::Sample>> IndexedSamples::new_samples(const StepPlan& step) const {
-  const int64_t behind = steps_->schedule().next_position(step.at.position);
+  const int64_t behind = steps_->schedule().next_position({step.at.epoch, step.at.position});
   std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
   steps_->order(0)->ids_at(step.at.epoch, step.at.position, ids);
   const std::vector<int64_t> indices = ids;

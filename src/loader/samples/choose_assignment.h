@@ -7,7 +7,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/samples/data_plan.h"
 #include "pipeline/description.h"
-#include "plan/schedule.h"
+#include "plan/equal_batches.h"
 
 namespace forebay {
 

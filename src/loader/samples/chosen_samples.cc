@@ -4,6 +4,7 @@
 
 #include "base/chunk_source.h"
 #include "base/hash.h"
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
@@ -44,6 +45,17 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
   FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, callbacks));
   FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), *whole.source, *chosen->selection));
   chosen->version += version_of(*chosen->packing);
+  return {};
+}
+
+Status measure_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                       ChosenSamples* chosen) {
+  if (measuring_step(*whole.description) == nullptr) return {};
+  FOREBAY_ASSIGN(std::vector<float> lengths, measure_field(whole, sizes, callbacks));
+  Hasher hasher;
+  for (const float length : lengths) hasher.update_value(length);
+  chosen->lengths = std::make_shared<const std::vector<float>>(std::move(lengths));
+  chosen->version += hasher.digest().to_string();
   return {};
 }
 

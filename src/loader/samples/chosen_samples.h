@@ -5,6 +5,7 @@
 
 #include "loader/compile/ordering.h"
 #include "loader/samples/reading_pass.h"
+#include "plan/bucket_rules.h"
 
 namespace forebay {
 
@@ -21,6 +22,7 @@ struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const Packing> packing = nullptr;  ///< its blocks are the items; null: the samples are
   std::shared_ptr<const Drawing> drawing = nullptr;  ///< null: each item comes once in a pass
+  SampleLengths lengths = nullptr;                   ///< if batches are made by them
   std::string version = {};                          ///< identifies choices that depend on data that was read
 
   int64_t size() const { return packing ? packing->size() : selection->size(); }
@@ -44,5 +46,10 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
 /// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`.
 Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
                     ChosenSamples* chosen);
+
+/// Measures the lengths for a `.bucket()` of a description, if any, in a pass over the samples in
+/// `whole.selection`.
+Status measure_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                       ChosenSamples* chosen);
 
 }  // namespace forebay

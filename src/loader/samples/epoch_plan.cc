@@ -5,26 +5,27 @@
 #include <fmt/format.h>
 
 #include "loader/describe/step_arguments.h"
-#include "pipeline/op_spec.h"
+#include "loader/samples/open_schedule.h"
 
 namespace forebay {
 
 Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& data, const PlanRequest& request) {
-  const ScheduleOptions options = schedule_of(description, data.size(), request.world_size);
-  FOREBAY_RETURN_IF_ERROR(options.check());
+  FOREBAY_RETURN_IF_ERROR(schedule_of(description, data.size(), request.world_size).check());
   if (request.epoch < 0)
     return invalid_argument(fmt::format("epoch {} cannot be planned: epochs are counted from 0", request.epoch));
   if (request.rank < 0 || request.rank >= request.world_size) {
     return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
                                         request.world_size, request.world_size - 1));
   }
-  FOREBAY_ASSIGN(const Assignment assignment, choose_assignment(description, data, options, request.shard_by));
-  const IndexedItinerary itinerary(data.plan, data.samples(), Schedule(options, assignment.ranks), request.rank, {});
-  const Schedule& schedule = itinerary.schedule();
-  EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
+  FOREBAY_ASSIGN(const JobSteps job,
+                 open_schedule(description, data, request.seed, request.world_size, request.shard_by));
+  const IndexedItinerary itinerary(data.plan, data.samples(), job.schedule, request.rank, {});
+  const Schedule& schedule = *job.schedule;
+  EpochPlan plan{.size = data.size(), .steps = schedule.steps_left({request.epoch, 0}), .first = {}};
   const bool has_parts = data.branches.size() > 1;
   for (size_t i = 0; has_parts && i < data.branches.size(); ++i)
     plan.part_names.push_back(data.branches[i].branch.name());
+  const int64_t lanes = job.assignment.lanes;
   int64_t position = 0;
   std::vector<Row> rows;
   for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
@@ -37,14 +38,13 @@ Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& dat
       if (has_parts) planned.parts.push_back(row.branch);
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
-      const int64_t lane = row.position % assignment.lanes;
+      const int64_t lane = row.position % lanes;
       // Padding has no owner.
-      if (!row.padding && assignment.lanes > 1 &&
-          owner_of_lane(lane, assignment.lanes, options.world_size) != request.rank)
+      if (!row.padding && lanes > 1 && owner_of_lane(lane, lanes, request.world_size) != request.rank)
         planned.moved.push_back(row.position);
     }
     // All ranks advance alike. Steps may differ in size, since the last ones may be cut.
-    position = schedule.next_position(position);
+    position = schedule.next_position({request.epoch, position});
   }
   return plan;
 }

@@ -45,6 +45,26 @@ TEST(EpochPlan, IsWhatEachRankOfARunGets) {
   }
 }
 
+TEST(EpochPlan, of_batches_by_length_is_what_each_rank_gets) {
+  const Pipeline pipeline = arrays({{"x", counting(200)}}).shuffle().bucket({.by = "x", .tokens = 900, .group = 3});
+  for (const int world : {1, 3}) {
+    for (int rank = 0; rank < world; ++rank) {
+      const auto loader = opened(pipeline, {.seed = 9, .job = {.rank = rank, .world_size = world}});
+      ASSERT_TRUE(loader->prepare().ok());
+      const auto plan = loader->plan(1, rank, world, INT64_MAX);
+      ASSERT_TRUE(plan.ok());
+      ASSERT_TRUE(loader->set_epoch(1).ok());
+      const std::vector<Batch> batches = epoch_of(*loader);
+      ASSERT_EQ(static_cast<int64_t>(batches.size()), plan->steps);
+      for (size_t step = 0; step < batches.size(); ++step) {
+        EXPECT_EQ(batches[step].ids, plan->first[step].ids);
+        EXPECT_EQ(batches[step].positions, plan->first[step].positions);
+        EXPECT_TRUE(batches[step].size() * std::ranges::max(batches[step].ids) <= 900 || batches[step].size() == 1);
+      }
+    }
+  }
+}
+
 TEST(EpochPlan, OfAnyRankCanBeComputedOnAnyOther) {
   const auto first = opened(numbers(50, 4, "pad"), {.job = {.rank = 0, .world_size = 2}});
   const auto second = opened(numbers(50, 4, "pad"), {.job = {.rank = 1, .world_size = 2}});

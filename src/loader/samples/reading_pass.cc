@@ -1,12 +1,16 @@
 #include "loader/samples/reading_pass.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/samples/kept_lengths.h"
+#include "loader/samples/sample_lengths.h"
 #include "ops/image/cast_elements.h"
 #include "pipeline/op_spec.h"
 
@@ -31,7 +35,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   // watch.on_bad_sample() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
-  const Schedule schedule(
+  const EqualBatches schedule(
       {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order),
                                                       BranchSamples{input.selection, input.seed}, schedule, 0, 1);
@@ -211,7 +215,35 @@ Status add_numbers(const Batch& batch, std::vector<double>& numbers) {
   return {};
 }
 
+Result<std::vector<float>> measured(const CompileInput& pass, const std::string& field, const KeptLengths& kept,
+                                    const SizingInput& sizes, const PassCallbacks& callbacks) {
+  const auto begun = std::chrono::steady_clock::now();
+  bool all_good = true;
+  const PassCallbacks watched{callbacks.on_runner, [&](const RowError& error) {
+                                all_good = false;
+                                return callbacks.on_bad_sample(error);
+                              }};
+  std::vector<float> lengths(static_cast<size_t>(pass.selection->size()), 1);
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(pass, sizes, {field}, watched, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+  // A bad sample may be good in a later run.
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+  if (all_good) kept.keep(lengths, time.count());
+  return lengths;
+}
+
 }  // namespace
+
+Result<std::vector<float>> measure_field(const CompileInput& input, const SizingInput& sizes,
+                                         const PassCallbacks& callbacks) {
+  const OpSpec* const bucket = measuring_step(*input.description);
+  const std::string field = measured_field(*bucket);
+  // Without open_cache: entries of this field alone would be of no use to the epochs.
+  const FieldPass pass(input, static_cast<size_t>(bucket - input.description->steps().data()), field);
+  FOREBAY_ASSIGN(const KeptLengths kept, KeptLengths::open(pass.input(), field, sizes));
+  if (std::optional<std::vector<float>> known = kept.find()) return *std::move(known);
+  return measured(pass.input(), field, kept, sizes, callbacks);
+}
 
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, size_t end,
                                                           const std::string& field, const SizingInput& sizes,

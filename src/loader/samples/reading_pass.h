@@ -34,6 +34,12 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassCallbacks& callbacks);
 
+/// Measures the length that a `.bucket()` takes from each sample, in a pass that reads only what its
+/// field needs, or finds those that an earlier run kept beside the pipeline's cache. The length of a
+/// sample that is left out, and one of 0, counts as 1.
+Result<std::vector<float>> measure_field(const CompileInput& input, const SizingInput& sizes,
+                                         const PassCallbacks& callbacks);
+
 /// Reads the class of each sample from a field as it is after the first `end` steps, in a pass that
 /// reads only that field. Bad samples get a class of their own.
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, size_t end,

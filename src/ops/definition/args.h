@@ -90,6 +90,7 @@ struct OpParts {
   OpEffect effect = OpEffect::kContent;
   OpRole role = OpRole::kValues;  ///< of operators that change content
   bool freezes = false;
+  bool measures = false;
   bool each = false;  ///< FieldUse::each
   /// See OpDef. If absent, the operator reads and changes the fields that its arguments `field` or
   /// `fields` name.

@@ -11,6 +11,7 @@ OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef balance_op();
 OpDef batch_op();
+OpDef bucket_op();
 OpDef buffer_op();
 OpDef only_op();
 OpDef rehearse_op();
@@ -55,7 +56,7 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All operators, sorted by name. The loader carries out `balance`, `batch`, `cache`, `keep_keys`,
+/// All operators, sorted by name. The loader carries out `balance`, `batch`, `bucket`, `cache`, `keep_keys`,
 /// `repeat`, `sample`, `shuffle` and `take`; here they only check their arguments.
 std::vector<OpDef> all_ops();
 

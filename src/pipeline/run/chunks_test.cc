@@ -26,7 +26,7 @@ struct Bench : StillRun {
   // Each block is one chunk.
   static std::shared_ptr<StepSource> in_order(const ChunkRig& rig) {
     const std::shared_ptr<const Order> order = sequential_chunks_order(rig.rows);
-    const Schedule schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
+    const EqualBatches schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
     return std::make_shared<IndexedItinerary>(order, runner_test::all_of(order->size()), schedule, 0, rig.epochs);
   }
   static HeldStore* rig_store(ChunkRig& rig) { return static_cast<HeldStore*>(rig.store.get()); }

@@ -17,8 +17,9 @@ std::shared_ptr<IndexedItinerary> steps_over(const std::vector<int64_t>& sizes, 
     samples.push_back(all_of(size));
     all += size;
   }
-  return std::make_shared<IndexedItinerary>(shuffled_union_node(std::move(leaves), 3), std::move(samples),
-                                            Schedule({.epoch_size = all, .batch_size = batch}), 0, epochs);
+  return std::make_shared<IndexedItinerary>(
+      shuffled_union_node(std::move(leaves), 3), std::move(samples),
+      std::make_shared<EqualBatches>(ScheduleOptions{.epoch_size = all, .batch_size = batch}), 0, epochs);
 }
 
 // (branch, id) of every row of a run, by its plan.
@@ -95,8 +96,9 @@ TEST(RunnerBranches, tables_are_decoded_once_a_pass_and_their_chunks_freed) {
     samples.push_back(all_of(order->size()));
     leaves.push_back(leaf_node(order));
   }
-  const auto steps = std::make_shared<IndexedItinerary>(shuffled_union_node(std::move(leaves), 3), std::move(samples),
-                                                        Schedule({.epoch_size = all, .batch_size = 16}), 0, 3);
+  const auto steps = std::make_shared<IndexedItinerary>(
+      shuffled_union_node(std::move(leaves), 3), std::move(samples),
+      std::make_shared<EqualBatches>(ScheduleOptions{.epoch_size = all, .batch_size = 16}), 0, 3);
   const ExecutionPlan plan(std::vector<std::shared_ptr<const BranchPlan>>{first.plan(), second.plan()});
   Runner runner(first.engine, plan, steps, first.options);
   const Outcome outcome = drain(runner);

@@ -176,8 +176,8 @@ struct ChunkRig {
   std::shared_ptr<StepSource> itinerary() const {
     const std::shared_ptr<const Order> order =
         blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
-    const Schedule schedule({.epoch_size = order->size(), .batch_size = batch, .world_size = world},
-                            lanes > 1 ? assignment_by_lane(lanes) : assignment_by_count());
+    const EqualBatches schedule({.epoch_size = order->size(), .batch_size = batch, .world_size = world},
+                                lanes > 1 ? assignment_by_lane(lanes) : assignment_by_count());
     return std::make_shared<IndexedItinerary>(order, all_of(order->size()), schedule, rank, epochs);
   }
   std::shared_ptr<Runner> make() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }

@@ -241,7 +241,7 @@ TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_it
                      .requests = 4,
                      .window_batches = 8,
                      .memory = {.share = {.wanted = 64 << 20}, .ahead = 32 << 20}};
-      const Schedule schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});
+      const EqualBatches schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});
       const auto steps =
           std::make_shared<IndexedItinerary>(sequential_chunks_order(rig.rows), all_of(48), schedule, 0, rig.epochs);
       const auto runner = std::make_shared<Runner>(rig.engine, rig.plan(), steps, rig.options);

@@ -177,8 +177,8 @@ struct Rig {
     const auto n = static_cast<int64_t>(sizes.size());
     std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
     return std::make_shared<IndexedItinerary>(
-        std::move(order), all_of(n), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 0,
-        epochs);
+        std::move(order), all_of(n),
+        EqualBatches({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 0, epochs);
   }
   std::shared_ptr<Runner> run() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };
