@@ -9,7 +9,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
-#include "loader/samples/kept_lengths.h"
+#include "loader/samples/stored_lengths.h"
 #include "loader/samples/sample_lengths.h"
 #include "ops/image/cast_elements.h"
 #include "pipeline/op_spec.h"
@@ -215,7 +215,7 @@ Status add_numbers(const Batch& batch, std::vector<double>& numbers) {
   return {};
 }
 
-Result<std::vector<float>> measured(const CompileInput& pass, const std::string& field, const KeptLengths& kept,
+Result<std::vector<float>> measured(const CompileInput& pass, const std::string& field, const StoredLengths& kept,
                                     const SizingInput& sizes, const PassCallbacks& callbacks) {
   const auto begun = std::chrono::steady_clock::now();
   bool all_good = true;
@@ -240,7 +240,7 @@ Result<std::vector<float>> measure_field(const CompileInput& input, const Sizing
   const std::string field = measured_field(*bucket);
   // Without open_cache: entries of this field alone would be of no use to the epochs.
   const FieldPass pass(input, static_cast<size_t>(bucket - input.description->steps().data()), field);
-  FOREBAY_ASSIGN(const KeptLengths kept, KeptLengths::open(pass.input(), field, sizes));
+  FOREBAY_ASSIGN(const StoredLengths kept, StoredLengths::open(pass.input(), field, sizes));
   if (std::optional<std::vector<float>> known = kept.find()) return *std::move(known);
   return measured(pass.input(), field, kept, sizes, callbacks);
 }

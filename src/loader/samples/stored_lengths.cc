@@ -1,4 +1,4 @@
-#include "loader/samples/kept_lengths.h"
+#include "loader/samples/stored_lengths.h"
 
 #include <algorithm>
 #include <cstring>
@@ -48,8 +48,8 @@ std::shared_ptr<const Columns> columns_with(const std::vector<float>& lengths) {
 
 }  // namespace
 
-Result<KeptLengths> KeptLengths::open(const CompileInput& pass, const std::string& field, const SizingInput& sizes) {
-  KeptLengths kept;
+Result<StoredLengths> StoredLengths::open(const CompileInput& pass, const std::string& field, const SizingInput& sizes) {
+  StoredLengths kept;
   const std::vector<OpSpec>& steps = pass.description->steps();
   const std::optional<size_t> step = cache_step(steps);
   const bool versioned = std::ranges::none_of(steps, [](const OpSpec& op) { return is_unversioned(op, catalog()); });
@@ -74,7 +74,7 @@ Result<KeptLengths> KeptLengths::open(const CompileInput& pass, const std::strin
   return kept;
 }
 
-std::optional<std::vector<float>> KeptLengths::find() const {
+std::optional<std::vector<float>> StoredLengths::find() const {
   std::optional<Buffer> stored = cache_ ? cache_->stored(key_) : std::nullopt;
   if (!stored) return std::nullopt;
   const Result<std::shared_ptr<const Columns>> columns = cache_->open(key_, std::move(*stored));
@@ -85,7 +85,7 @@ std::optional<std::vector<float>> KeptLengths::find() const {
   return lengths;
 }
 
-void KeptLengths::keep(const std::vector<float>& lengths, double seconds) const {
+void StoredLengths::keep(const std::vector<float>& lengths, double seconds) const {
   if (cache_) cache_->put(key_, columns_with(lengths), seconds);
 }
 
