@@ -159,7 +159,7 @@ struct OpDef {
     return measures || (effect != OpEffect::kBatching && !works_on_batches(effect) && effect != OpEffect::kCaching &&
                         effect != OpEffect::kBuffering);
   }
-  /// Whether it needs a pass over all samples before the first batch.
+  /// True if it needs a pass over all samples before the first batch.
   bool needs_pass() const { return measures || (freezes && effect != OpEffect::kCaching); }
 
   /// The value of the argument with that use: the given one, or the default. Null if the operator

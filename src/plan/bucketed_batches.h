@@ -34,8 +34,8 @@ int64_t window_of_groups(const BucketRules& rules, std::span<const SampleLengths
 /// any number of ranks goes on at any position. If the last step of an epoch has fewer batches than
 /// ranks, these are divided.
 ///
-/// Memory: a float a sample, which the caller shares, and 8 bytes a sample for each of the last four
-/// windows.
+/// Memory: a float a sample, which the caller shares, and 4 bytes a sample of the last four windows;
+/// 24 bytes a sample of a window while it is planned.
 class BucketedBatches final : public Schedule {
  public:
   /// `lengths`: by leaf of the plan, then by index in the order of the leaf.

@@ -21,8 +21,8 @@ struct JobSteps {
 int64_t blocks_in_window(const BranchData& branch, int64_t window);
 
 /// Returns the steps of a pipeline for so many ranks: batches of one size, or of like lengths.
-/// `seed` is the run's. The errors of choose_assignment(), and Unsupported if shard_by="locality" is
-/// requested for batches of like lengths.
+/// `seed` is the run's. The errors of choose_assignment(), and Unsupported if shard_by="locality"
+/// is requested for batches of like lengths.
 Result<JobSteps> open_schedule(const Description& description, const DataPlan& data, uint64_t seed, int64_t world_size,
                                const AssignmentRequest& request);
 

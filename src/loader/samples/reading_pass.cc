@@ -9,8 +9,8 @@
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
-#include "loader/samples/stored_lengths.h"
 #include "loader/samples/sample_lengths.h"
+#include "loader/samples/stored_lengths.h"
 #include "ops/image/cast_elements.h"
 #include "pipeline/op_spec.h"
 

@@ -34,9 +34,9 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassCallbacks& callbacks);
 
-/// Measures the length that a `.bucket()` takes from each sample, in a pass that reads only what its
-/// field needs, or finds those that an earlier run kept beside the pipeline's cache. The length of a
-/// sample that is left out, and one of 0, counts as 1.
+/// Measures the length that a `.bucket()` takes from each sample, in a pass that reads only what
+/// its field needs, or finds those that an earlier run kept beside the pipeline's cache. The length
+/// of a sample that is left out, and one of 0, counts as 1.
 Result<std::vector<float>> measure_field(const CompileInput& input, const SizingInput& sizes,
                                          const PassCallbacks& callbacks);
 

@@ -48,7 +48,8 @@ std::shared_ptr<const Columns> columns_with(const std::vector<float>& lengths) {
 
 }  // namespace
 
-Result<StoredLengths> StoredLengths::open(const CompileInput& pass, const std::string& field, const SizingInput& sizes) {
+Result<StoredLengths> StoredLengths::open(const CompileInput& pass, const std::string& field,
+                                          const SizingInput& sizes) {
   StoredLengths kept;
   const std::vector<OpSpec>& steps = pass.description->steps();
   const std::optional<size_t> step = cache_step(steps);
