@@ -161,7 +161,7 @@ Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const S
   LengthPass pass(input, callbacks, lengths);
   CompileInput rows = input;
   // The fields of batches are those of blocks, which this pass does not make.
-  if (input.branch) rows.branch = CompileInput::BranchName{input.branch->name, input.branch->numbers};
+  if (input.branch) rows.branch = CompileInput::BranchName{input.branch->name};
   FOREBAY_RETURN_IF_ERROR(read_all(rows, sizes, std::set<std::string>(fields.begin(), fields.end()), callbacks,
                                    [&](const Batch& batch) { return pass.add(batch); }));
   return lengths;
@@ -185,11 +185,12 @@ class FieldPass {
               .source = whole.source,
               .selection = whole.selection,
               .seed = whole.seed};
-    if (!whole.branch) return;
+    if (whole.branch) input_.branch = CompileInput::BranchName{whole.branch->name};
+    if (whole.numbers.empty()) return;
     // The added step has the number of the last one before it: its own is never asked for.
-    numbers_.assign(whole.branch->numbers.begin(), whole.branch->numbers.begin() + static_cast<std::ptrdiff_t>(end));
+    numbers_.assign(whole.numbers.begin(), whole.numbers.begin() + static_cast<std::ptrdiff_t>(end));
     numbers_.push_back(numbers_.back());
-    input_.branch = CompileInput::BranchName{whole.branch->name, numbers_};
+    input_.numbers = numbers_;
   }
   FieldPass(const FieldPass&) = delete;
   FieldPass& operator=(const FieldPass&) = delete;
