@@ -27,12 +27,12 @@ Result<std::string> text_of(const JoinedPart& part, int64_t row) {
   return std::to_string(*record[0].tensor.data<int64_t>());
 }
 
-using Numbers = std::vector<int64_t>;
+using RowNumbers = std::vector<int64_t>;
 
 TEST(JoinRows, finds_the_partner_of_each_sample) {
   const auto rows = join_rows(two_parts({5, 7, 5}, {7, 9, 5}), text_of, Unmatched::kError).value();
-  EXPECT_EQ(rows.first, (Numbers{0, 1, 2}));
-  EXPECT_EQ(rows.others, (std::vector<Numbers>{{2, 0, 2}}));
+  EXPECT_EQ(rows.first, (RowNumbers{0, 1, 2}));
+  EXPECT_EQ(rows.others, (std::vector<RowNumbers>{{2, 0, 2}}));
 }
 
 TEST(JoinRows, names_samples_without_a_partner_or_leaves_them_out) {
@@ -43,8 +43,8 @@ TEST(JoinRows, names_samples_without_a_partner_or_leaves_them_out) {
             std::string::npos)
       << status.message();
   const auto rows = join_rows(parts, text_of, Unmatched::kDrop).value();
-  EXPECT_EQ(rows.first, (Numbers{2, 5}));
-  EXPECT_EQ(rows.others[0], (Numbers{1, 0}));
+  EXPECT_EQ(rows.first, (RowNumbers{2, 5}));
+  EXPECT_EQ(rows.others[0], (RowNumbers{1, 0}));
   EXPECT_EQ(join_rows(two_parts({1}, {2}), text_of, Unmatched::kDrop).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(join_rows(two_parts({}, {2}), text_of, Unmatched::kError).value().first.size(), 0u);
 }
@@ -66,10 +66,10 @@ TEST(JoinedSamples, have_the_fields_of_all_parts) {
   ASSERT_EQ(record.size(), 2u);
   EXPECT_EQ(*record[0].tensor.data<int64_t>(), 2);
   EXPECT_EQ(*record[1].tensor.data<int64_t>(), 10);
-  Numbers gathered(3);
+  RowNumbers gathered(3);
   ASSERT_TRUE(joined.gathers(1));
-  ASSERT_TRUE(joined.gather(1, Numbers{0, 1, 2}, reinterpret_cast<uint8_t*>(gathered.data())).ok());
-  EXPECT_EQ(gathered, (Numbers{30, 10, 30}));
+  ASSERT_TRUE(joined.gather(1, RowNumbers{0, 1, 2}, reinterpret_cast<uint8_t*>(gathered.data())).ok());
+  EXPECT_EQ(gathered, (RowNumbers{30, 10, 30}));
 }
 
 TEST(JoinedSamples, are_identified_by_the_samples_of_all_parts) {
