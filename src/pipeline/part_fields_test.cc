@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-Field number(std::string name) {
+Field int64_field(std::string name) {
   Field field;
   field.name = std::move(name);
   field.dtype = DType::kInt64;
@@ -18,7 +18,7 @@ Field number(std::string name) {
 
 Schema schema_of_names(const std::vector<std::string>& names) {
   Schema schema;
-  for (const std::string& name : names) schema.push_back(number(name));
+  for (const std::string& name : names) schema.push_back(int64_field(name));
   return schema;
 }
 

@@ -241,6 +241,15 @@ def test_the_digest_is_that_of_any_number_of_ranks_and_threads(pairs, tars, worl
         assert digest(world, threads=threads) == digest(1, threads=2)
 
 
+@pytest.mark.parametrize("requests", [1, 16])
+def test_both_files_of_a_sample_come_from_slow_storage(pairs, requests):
+    slow = {"imitate_latency_ms": 1}
+    with fb.Loader(big(pairs).batch(4), seed=2) as expected, fb.Loader(big(pairs).batch(4), seed=2, requests=requests, storage_options=slow) as loader:
+        for _ in range(2):
+            assert fb.digest(loader) == fb.digest(expected)
+        assert [store["requests"] >= 24 for store in loader.stats()["stores"]] == [True, True]
+
+
 def test_resumes_with_another_batch_and_more_ranks(pairs):
     def rows(loaders):
         out = []

@@ -21,7 +21,7 @@ std::vector<JoinedPart> two_parts(std::vector<int64_t> a, std::vector<int64_t> b
   return {{"a", "a/", array_of("x", std::move(a))}, {"b", "b/", array_of("x", std::move(b))}};
 }
 
-Result<std::string> text_of(const JoinedPart& part, int64_t row) {
+Result<std::string> value_text(const JoinedPart& part, int64_t row) {
   Record record;
   FOREBAY_RETURN_IF_ERROR(part.source->as_samples()->load(row, Buffer(), record));
   return std::to_string(*record[0].tensor.data<int64_t>());
@@ -30,27 +30,27 @@ Result<std::string> text_of(const JoinedPart& part, int64_t row) {
 using RowNumbers = std::vector<int64_t>;
 
 TEST(JoinRows, finds_the_partner_of_each_sample) {
-  const auto rows = join_rows(two_parts({5, 7, 5}, {7, 9, 5}), text_of, Unmatched::kError).value();
+  const auto rows = join_rows(two_parts({5, 7, 5}, {7, 9, 5}), value_text, Unmatched::kError).value();
   EXPECT_EQ(rows.first, (RowNumbers{0, 1, 2}));
   EXPECT_EQ(rows.others, (std::vector<RowNumbers>{{2, 0, 2}}));
 }
 
 TEST(JoinRows, names_samples_without_a_partner_or_leaves_them_out) {
   const auto parts = two_parts({1, 2, 3, 4, 5, 6}, {6, 3});
-  const Status status = join_rows(parts, text_of, Unmatched::kError).status();
+  const Status status = join_rows(parts, value_text, Unmatched::kError).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.message().find("4 of 6 samples have no partner in the part 'b': '1', '2', '4' and 1 more"),
             std::string::npos)
       << status.message();
-  const auto rows = join_rows(parts, text_of, Unmatched::kDrop).value();
+  const auto rows = join_rows(parts, value_text, Unmatched::kDrop).value();
   EXPECT_EQ(rows.first, (RowNumbers{2, 5}));
   EXPECT_EQ(rows.others[0], (RowNumbers{1, 0}));
-  EXPECT_EQ(join_rows(two_parts({1}, {2}), text_of, Unmatched::kDrop).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(join_rows(two_parts({}, {2}), text_of, Unmatched::kError).value().first.size(), 0u);
+  EXPECT_EQ(join_rows(two_parts({1}, {2}), value_text, Unmatched::kDrop).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(join_rows(two_parts({}, {2}), value_text, Unmatched::kError).value().first.size(), 0u);
 }
 
 TEST(JoinRows, a_partner_is_unique) {
-  const Status status = join_rows(two_parts({1}, {2, 1, 2}), text_of, Unmatched::kDrop).status();
+  const Status status = join_rows(two_parts({1}, {2, 1, 2}), value_text, Unmatched::kDrop).status();
   EXPECT_NE(status.message().find("two samples of the part 'b' are '2'"), std::string::npos) << status.message();
 }
 
