@@ -22,7 +22,7 @@ struct JoinedName {
 // The fields that belong to a part, with their own names.
 std::vector<JoinedName> joined_names(const OpSpec& spec, const Schema& schema) {
   std::vector<JoinedName> names;
-  const auto parts = spec.args.find("parts");
+  const auto parts = spec.args.find("of");
   if (parts == spec.args.end()) return names;
   for (size_t i = 0; i < schema.size(); ++i) {
     for (const std::string& part : field_list(*parts))
@@ -64,14 +64,22 @@ void report_clash(const JoinedName& first, const JoinedName& second, std::vector
 
 void check_parts(const OpSpec& spec, const Schema& schema, std::vector<Problem>& problems) {
   const std::vector<JoinedName> all = joined_names(spec, schema);
-  for (const std::string& part : field_list(spec.args.value("parts", Json()))) {
+  for (const std::string& part : field_list(spec.args.value("of", Json()))) {
     if (schema.open_ended || std::ranges::find(all, part, &JoinedName::part) != all.end()) continue;
     problems.push_back({"", fmt::format("the part '{}' gives no fields", part),
                         "leave it out, or keep a field of it; 'key' and the field of on= are those of the first part"});
   }
 }
 
+std::vector<ArgDef> join_args() {
+  return {{"of", ArgType::kFields, true, nullptr, "names of the parts"},
+          {"names", ArgType::kPairs, false, nullptr, "the fields that are needed"}};
+}
+
 void infer_join(const OpSpec& spec, Schema& schema, std::vector<Problem>& problems) {
+  Problems wrong(problems);
+  check_args(spec.args, join_args(), wrong);
+  if (wrong.any()) return;
   // Of the user's pipeline: fields of a part that nobody needs may have been left out of others.
   if (!spec.args.contains("names")) check_parts(spec, schema, problems);
   const Json pairs = pairs_of(spec, schema);
@@ -112,8 +120,7 @@ OpDef join_parts_op() {
   OpDef def;
   def.name = "join_parts";
   def.help = "The fields of all parts of a zip, by their own names.";
-  def.args = {{"parts", ArgType::kJson, true, nullptr, "names of the parts"},
-              {"names", ArgType::kPairs, false, nullptr, "the fields that are needed"}};
+  def.args = join_args();
   def.infer = infer_join;
   // Values do not change, and records have no names.
   def.compile = [](const OpSpec&, const Schema&, uint32_t) -> Result<std::unique_ptr<RecordOp>> {

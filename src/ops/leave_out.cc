@@ -63,20 +63,29 @@ class LeaveOutColumns final : public ColumnOp {
   const std::vector<size_t> staying_;
 };
 
+std::vector<ArgDef> leave_out_args() {
+  return {{"names", ArgType::kFields, false, nullptr, "the fields to leave out, if there are any"},
+          {"fields", ArgType::kFields, false, nullptr, "the fields that stay and are needed"}};
+}
+
+void infer_leave_out(const OpSpec& spec, Schema& schema, std::vector<Problem>& problems) {
+  Problems wrong(problems);
+  check_args(spec.args, leave_out_args(), wrong);
+  if (wrong.any()) return;
+  Schema after;
+  for (const size_t i : staying_indices(spec, schema)) after.push_back(schema[i]);
+  after.open_ended = schema.open_ended;
+  schema = std::move(after);
+}
+
 }  // namespace
 
 OpDef leave_out_op() {
   OpDef def;
   def.name = "leave_out";
   def.help = "All fields but those with these names.";
-  def.args = {{"names", ArgType::kFields, false, nullptr, "the fields to leave out, if there are any"},
-              {"fields", ArgType::kFields, false, nullptr, "the fields that stay and are needed"}};
-  def.infer = [](const OpSpec& spec, Schema& schema, std::vector<Problem>&) {
-    Schema after;
-    for (const size_t i : staying_indices(spec, schema)) after.push_back(schema[i]);
-    after.open_ended = schema.open_ended;
-    schema = std::move(after);
-  };
+  def.args = leave_out_args();
+  def.infer = infer_leave_out;
   def.compile = [](const OpSpec& spec, const Schema& before, uint32_t) -> Result<std::unique_ptr<RecordOp>> {
     return std::unique_ptr<RecordOp>(std::make_unique<LeaveOut>(staying_indices(spec, before)));
   };

@@ -16,6 +16,8 @@
 
 #include "ops/definition/registry.h"
 #include "ops/image/simd_level.h"
+#include "pipeline/catalog.h"
+#include "pipeline/description.h"
 #include "pipeline/operator.h"
 
 namespace forebay::ops_test {
@@ -90,6 +92,12 @@ inline std::vector<Problem> problems_of(Schema schema, const std::vector<OpSpec>
   std::vector<Problem> problems;
   for (const OpSpec& spec : steps) op(spec.name).infer(spec, schema, problems);
   return problems;
+}
+
+/// Like problems_of(), and with the rules about steps that depend on each other.
+inline std::vector<Problem> problems_of_pipeline(const Schema& schema, std::vector<OpSpec> steps) {
+  steps.insert(steps.begin(), OpSpec{"images", {{"root", "photos"}}, nullptr, ""});
+  return infer(Description::of(std::move(steps)), schema, Catalog(all_ops())).problems;
 }
 
 inline Schema schema_after(Schema schema, const std::vector<OpSpec>& steps) {

@@ -191,7 +191,7 @@ TEST(SoundChanges, computing_after_each_step_gives_the_same_bytes) {
 TEST(SoundChanges, a_batch_says_what_is_missing_for_one_shape) {
   const auto batch = [](std::vector<OpSpec> steps, Field field) {
     steps.push_back(step("batch", {{"n", 4}}));
-    const auto problems = problems_of(Schema({std::move(field)}), steps);
+    const auto problems = problems_of_pipeline(Schema({std::move(field)}), steps);
     return problems.empty() ? std::string() : problems[0].remedy;
   };
   EXPECT_EQ(batch({}, sound_field()), "");  // ragged

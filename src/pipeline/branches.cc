@@ -97,7 +97,7 @@ class Walk {
         steps.add(made_by(source, path, "leave_out", {{"names", shared_fields(source)}}, part.name), 0);
       names.push_back(part.name);
     }
-    steps.add(made_by(source, path, "join_parts", {{"parts", std::move(names)}}, ""), 0);
+    steps.add(made_by(source, path, "join_parts", {{"of", std::move(names)}}, ""), 0);
     steps.steps.insert(steps.steps.begin(), placed(source, path, 0));
     steps.numbers.insert(steps.numbers.begin(), next_++);
     return steps;
