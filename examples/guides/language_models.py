@@ -1,4 +1,4 @@
-"""Token files of Megatron-LM: blocks for pre-training, a blend with a schedule, fine-tuning with a replay, and an external loader for Megatron.
+"""Token files of Megatron-LM: packed blocks, a blend by tokens with a schedule, fine-tuning with a replay, and an external loader for Megatron.
 
 python language_models.py [FOLDER]
 """
@@ -22,41 +22,59 @@ with fb.Loader(web.shuffle().batch(4), seed=7) as loader:
 
 # --8<-- [start:blocks]
 LENGTH = 256
-blocks = web.cast("int64", field="tokens").pack(LENGTH + 1).shuffle()       # one token more: labels are tokens moved by one
+
+
+def packed(documents, **options):
+    """Blocks of 256 tokens, with the labels and the ends that a trainer takes."""
+    return documents.cast("int64", field="tokens").pack(how="best-fit", max_segments=16, cu_seqlens=True, **options).shuffle()
+
+
+blocks = packed(web, length=LENGTH, shift=1)                # shift: at each place the label is the next token
 with fb.Loader(blocks.batch(8, last="drop"), seed=7, epochs=1) as loader:
     batch = next(iter(loader))
-    print(len(loader), "batches of", batch["tokens"].shape, "padding", f"{np.mean(batch['segments'] == 0):.3f}")
+    print(len(loader), "batches;", {name: values.shape for name, values in batch.items()})
+    print("padding", f"{np.mean(batch['segments'] == 0):.3f}", "with labels", f"{np.mean(batch['labels'] != -100):.3f}")
 # --8<-- [end:blocks]
 
 # --8<-- [start:blend]
 schedule = [
-    (0, {"web": 8, "code": 2, "math": 0}),                  # from the first sample on
-    (1024, {"web": 6, "code": 3, "math": 1}),               # from sample 1024 on, counted over all ranks and epochs
+    (0, {"web": 8, "code": 2, "math": 0}),                  # from the first block on
+    (1024, {"web": 6, "code": 3, "math": 1}),               # from block 1024 on, counted over all ranks and epochs
 ]
-
-
-def stretch(sample, draw):
-    """64 tokens from a random place of a document, with zeros behind where it is shorter."""
-    tokens = sample["tokens"].astype("int64")
-    begin = int(draw.integers(0, max(1, len(tokens) - 63)))
-    part = tokens[begin:begin + 64]
-    return {"tokens": np.pad(part, (0, 64 - len(part)))}
-
-
-parts = {name: fb.megatron(f"{folder}/{name}").shuffle() for name in ("web", "code", "math")}
-blend = fb.mix(parts, schedule=schedule, samples=2048).map(stretch, fields=["tokens"], random=True)
-with fb.Loader(blend.batch(64), seed=7, epochs=1) as loader:
-    origin = np.concatenate([batch.parts for batch in loader])
+parts = {name: packed(fb.megatron(f"{folder}/{name}"), length=LENGTH, shift=1) for name in ("web", "code", "math")}
+blend = fb.mix(parts, schedule=schedule, samples=2048)      # an epoch of 2048 blocks
+with fb.Loader(blend.batch(16), seed=7, epochs=1) as loader:
+    origin, tokens = [], []
+    for batch in loader:
+        origin.extend(batch.parts)                          # each block is of one part
+        tokens.extend(np.sum(batch["segments"] > 0, axis=1))
 for first, last in ((0, 1024), (1024, 2048)):
-    print(f"samples {first} to {last - 1}:", dict(zip(parts, np.bincount(origin[first:last]).tolist(), strict=False)))
+    of_parts = np.bincount(origin[first:last], tokens[first:last])
+    print(f"blocks {first} to {last - 1}: shares of tokens", dict(zip(parts, np.round(of_parts / of_parts.sum(), 3).tolist(), strict=False)))
 # --8<-- [end:blend]
 
 # --8<-- [start:replay]
-chats = fb.megatron(f"{folder}/chats").shuffle()
-tuning = fb.mix({"new": chats, "old": web.shuffle()}, weights={"new": 95, "old": 5})
+fields = {"tokens": LENGTH, "loss_mask": LENGTH}
+chats = fb.zip(                                             # a second data set has 1 for each token of an answer
+    fb.megatron(f"{folder}/chats"),
+    fb.megatron(f"{folder}/chats_mask").rename(tokens="loss_mask"),
+)
+
+
+def learn_all(sample):
+    """Text of the pre-training has no questions: all of it is learned."""
+    return {"loss_mask": np.ones(len(sample["tokens"]), np.uint8)}
+
+
+def for_tuning(documents):
+    return packed(documents, length=fields, too_long="right", shift={"labels": 1, "loss_mask": 1})
+
+
+new, old = for_tuning(chats), for_tuning(web.map(learn_all, fields=["tokens"]))
+tuning = fb.mix({"new": new, "old": old}, weights={"new": 95, "old": 5})
 with fb.Loader(tuning.batch(16), seed=7, epochs=1) as loader:              # the epoch ends before new data would come again
-    documents = sum(len(batch) for batch in loader)
-    print("fine-tuning:", documents, "documents,", {part["name"]: part["samples"] for part in loader.stats()["parts"]})
+    learned = sum(int(np.sum((batch["labels"] != -100) & (batch["loss_mask"] == 1))) for batch in loader)
+    print("fine-tuning:", {part["name"]: part["samples"] for part in loader.stats()["parts"]}, "blocks,", learned, "tokens to learn")
 # --8<-- [end:replay]
 
 
@@ -79,16 +97,14 @@ class MegatronBatches:
 
     def __next__(self):
         batch = next(self.batches)
-        tokens, segments = batch["tokens"], batch["segments"]
-        own = segments[:, :-1]
-        sees = (own[:, :, None] == own[:, None, :]).tril()[:, None]        # earlier tokens of the same document
-        same_document = (segments[:, 1:] == own) & (own > 0)
+        segments = batch["segments"]
+        sees = (segments[:, :, None] == segments[:, None, :]).tril()[:, None]       # earlier tokens of the same document
         return {
-            "tokens": tokens[:, :-1].contiguous(),
-            "labels": tokens[:, 1:].contiguous(),
-            "loss_mask": same_document.float(),             # no loss on padding, and none from a document to the next
+            "tokens": batch["tokens"],
+            "labels": batch["labels"].clamp(min=0),         # -100, where the mask is 0, is no token
+            "loss_mask": (batch["labels"] != -100).float(),                        # no loss on padding, and none from a document to the next
             "attention_mask": ~sees,                        # (micro-batch, 1, length, length); True: hidden
-            "position_ids": batch["positions"][:, :-1].long(),
+            "position_ids": batch["positions"].long(),
         }
 
     def save_state(self):                                   # Megatron calls it with --dataloader-save
@@ -99,7 +115,7 @@ class MegatronBatches:
 # --8<-- [start:provider]
 def train_valid_test_datasets_provider(num_samples, rank=0, world_size=1):
     # In Megatron: mpu.get_data_parallel_rank() and mpu.get_data_parallel_world_size().
-    return MegatronBatches(blocks, micro_batch_size=4, rank=rank, world_size=world_size), None, None
+    return MegatronBatches(blend, micro_batch_size=4, rank=rank, world_size=world_size), None, None
 # --8<-- [end:provider]
 
 
@@ -118,6 +134,6 @@ print({name: (tuple(tensor.shape), str(tensor.dtype)) for name, tensor in batch.
 
 state = train.save_state()
 following = next(train)
-resumed = MegatronBatches(blocks, micro_batch_size=4, rank=0, world_size=1, state=state)
+resumed = MegatronBatches(blend, micro_batch_size=4, rank=0, world_size=1, state=state)
 print("resumes with the next micro-batch:", torch.equal(next(resumed)["tokens"], following["tokens"]))
 # --8<-- [end:run]

@@ -69,20 +69,28 @@ def corpora(root, lines=(("web", 2400), ("code", 900), ("math", 300)), files=3):
 
 
 def megatron_files(root, documents=(("web", 1500), ("code", 600), ("math", 200), ("chats", 400)), vocabulary=1000):
-    """Indexed data sets as Megatron-LM's preprocess_data.py writes them: tokens of documents in NAME.bin, and their places in NAME.idx."""
+    """Indexed data sets as Megatron-LM's preprocess_data.py writes them: tokens of documents in NAME.bin, and their places in NAME.idx.
+    chats_mask has a number for each token of chats: 1 for those of the answer, behind the question."""
     root, draw = Path(root), np.random.default_rng(7)
     root.mkdir(parents=True, exist_ok=True)
     for name, count in documents:
         lengths = draw.integers(20, 200, count)
         tokens = draw.integers(1, vocabulary, int(lengths.sum())).astype("<u2")
-        ends = np.cumsum(lengths)
-        tokens[ends - 1] = 0                                   # the end of a document
-        tokens.tofile(root / f"{name}.bin")
-        header = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, count, count + 1)          # version 1, uint16
-        pointers = np.concatenate([[0], ends[:-1] * 2])
-        arrays = lengths.astype("<i4"), pointers.astype("<i8"), np.arange(count + 1).astype("<i8")
-        (root / f"{name}.idx").write_bytes(header + b"".join(array.tobytes() for array in arrays))
+        tokens[np.cumsum(lengths) - 1] = 0                     # the end of a document
+        write_indexed(root / name, lengths, tokens)
+        if name == "chats":
+            questions = draw.integers(5, 15, count)
+            write_indexed(root / "chats_mask", lengths, np.concatenate([np.arange(length) >= question for length, question in zip(lengths, questions, strict=True)]).astype("u1"))
     return root
+
+
+def write_indexed(prefix, lengths, values):
+    """An indexed data set of Megatron-LM, of uint16 or uint8."""
+    values.tofile(f"{prefix}.bin")
+    count, pointers = len(lengths), np.concatenate([[0], np.cumsum(lengths)[:-1] * values.itemsize])
+    header = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, {1: 1, 2: 8}[values.itemsize], count, count + 1)         # version, type, sequences, documents
+    arrays = lengths.astype("<i4"), pointers.astype("<i8"), np.arange(count + 1).astype("<i8")
+    Path(f"{prefix}.idx").write_bytes(header + b"".join(array.tobytes() for array in arrays))
 
 
 def questions(root, old=1000, new=4000):

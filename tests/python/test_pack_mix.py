@@ -27,7 +27,10 @@ def test_weights_are_shares_of_blocks_and_each_block_is_that_of_its_part():
             for row, (part, number) in enumerate(zip(batch.parts, batch.ids)):
                 counts[part] += 1
                 assert list(np.asarray(batch["tokens"])[row]) == filled(ended[part], models[part][number], LENGTH)
+        stats = loader.stats()
     assert counts == [768, 256]
+    assert [part["samples"] for part in stats["parts"]] == counts, "blocks, as stats()['samples'] counts them"
+    assert stats["samples"] == 1024
 
 
 def test_parts_follow_each_other_and_are_repeated():

@@ -128,11 +128,10 @@ Result<Delivery> Window::take_result(WindowBatch& batch) {
   if (raised != errors.end()) return raised->status;
   ++stats_.batches;
   stats_.samples += std::ssize(batch.made->ids) - batch.made->padding;
-  for (int64_t row = 0; core_.plan.size() > 1 && row < batch.size(); ++row) {
-    const Row& planned = batch.job.planned(row);
-    if (!planned.padding && !batch.job.rows()[static_cast<size_t>(row)].skipped)
-      ++stats_.branch_samples[planned.branch];
-  }
+  // A packed block is a sample, whatever number of rows it has. Repeats are at the end.
+  const std::vector<int32_t>& branches = batch.made->parts;
+  const auto delivered = std::min(branches.size(), batch.made->ids.size() - static_cast<size_t>(batch.made->padding));
+  for (size_t row = 0; row < delivered; ++row) ++stats_.branch_samples[static_cast<size_t>(branches[row])];
   Delivery delivery;
   delivery.batch = std::move(batch.made);
   delivery.errors = std::move(errors);
