@@ -28,7 +28,8 @@ class GroupInShare final : public RecordOp {
   GroupInShare(HashShare share, std::string name, size_t field)
       : share_(std::move(share)), name_(std::move(name)), field_(field) {}
 
-  Status apply(Record& record, const SampleContext&) const override {
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_RETURN_IF_ERROR(record[field_].materialize(*context.memory));
     const std::optional<std::string> group = group_of(record[field_]);
     if (!group)
       return invalid_argument(

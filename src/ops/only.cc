@@ -70,9 +70,12 @@ class HasValues final : public RecordOp {
     }
   }
 
-  Status apply(Record& record, const SampleContext&) const override {
+  Status apply(Record& record, const SampleContext& context) const override {
     bool has = true;
-    for (const Test& test : tests_) has = has && passes(test, record[test.field]);
+    for (const Test& test : tests_) {
+      FOREBAY_RETURN_IF_ERROR(record[test.field].materialize(*context.memory));
+      has = has && passes(test, record[test.field]);
+    }
     Tensor keep = Tensor::allocate(DType::kBool, Shape{});
     keep.buffer.data()[0] = has ? 1 : 0;
     record.clear();

@@ -14,10 +14,8 @@ constexpr int64_t kMaxWindow = int64_t{1} << 20;
 
 // An upper bound of the rows of a batch.
 int64_t bound_of_rows(const PlanNode& plan, std::span<const SampleLengths> lengths, const BucketingOptions& options) {
-  int64_t samples = 0;
-  for (const SampleLengths& some : lengths) samples += std::ssize(*some);
-  const bool once = plan.size() == samples;
-  const int64_t rows = once ? most_rows(options.rules, lengths) : most_rows_with_repeats(options.rules, lengths);
+  const int64_t rows =
+      options.repeats ? most_rows_with_repeats(options.rules, lengths) : most_rows(options.rules, lengths);
   return std::max<int64_t>(std::min({rows, 2 * options.window, plan.size()}), 1);
 }
 

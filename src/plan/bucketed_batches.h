@@ -19,6 +19,7 @@ struct BucketingOptions {
   int64_t window = 1;  ///< positions whose samples are sorted together; windows may be up to twice as long
   int64_t group = 1;   ///< batches of like cost that follow each other, see arrange_batches()
   uint64_t seed = 0;
+  bool repeats = false;  ///< an epoch may have a sample several times
 };
 
 /// The positions that are sorted together: enough for `groups` groups of batches of the mean size,

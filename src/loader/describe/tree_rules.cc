@@ -176,7 +176,8 @@ class Structure {
   }
 
   void check_behind_parts(const Description& description, const Path& path) {
-    bool repeated = false, batched = false;
+    bool repeated = false;
+    std::string batched_by;
     for (size_t i = 1; i < description.steps().size(); ++i) {
       const OpSpec& op = description.steps()[i];
       const std::string place = place_in(path, i, op);
@@ -184,18 +185,19 @@ class Structure {
       if (def == nullptr || wrong_places.contains(place)) continue;
       if (const auto wrong = advice_behind_parts(def->effect, description.steps().front()))
         add(place, wrong->first, wrong->second);
-      if (def->effect == OpEffect::kRepeating) check_repeat(op, *def, place, batched, std::exchange(repeated, true));
-      batched |= def->effect == OpEffect::kBatching;
+      if (def->effect == OpEffect::kRepeating) check_repeat(op, *def, place, batched_by, std::exchange(repeated, true));
+      if (def->effect == OpEffect::kBatching) batched_by = fmt::format(".{}()", op.name);
     }
   }
 
   // A repetition of all parts is in no branch, so it is checked here.
-  void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, bool batched, bool repeated) {
+  void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, const std::string& batched_by,
+                    bool repeated) {
     Schema unused;
     std::vector<Problem> found;
     def.infer(op, unused, found);
     for (const Problem& problem : found) add(place, problem.message, problem.remedy);
-    if (batched) add(place, "it stands behind .batch()", "move it before .batch()");
+    if (!batched_by.empty()) add(place, "it stands behind " + batched_by, "move it before " + batched_by);
     if (repeated)
       add(place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers");
   }

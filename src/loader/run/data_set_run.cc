@@ -251,7 +251,7 @@ Result<bool> DataSetRun::set_weights(const std::map<std::string, double>& weight
 }
 
 Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const {
-  if (input_.description().depth() == 0) return Run::with_changed_parts(saved);
+  if (catalog().is_one_branch(input_.description().steps().front())) return Run::with_changed_parts(saved);
   if (saved.parts.empty()) return invalid_argument("parts=\"changed\": the state is of a pipeline without parts");
   FOREBAY_RETURN_IF_ERROR(expect_steps_in_order("parts=\"changed\""));
   FOREBAY_ASSIGN(const DataPlan unchanged, data_with({}));

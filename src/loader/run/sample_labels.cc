@@ -78,8 +78,10 @@ Result<int64_t> SampleLabels::of_record(const Source& source, int64_t number) co
   return label(record);
 }
 
-Result<int64_t> SampleLabels::label(const Record& record) const {
-  const Value& value = record[*field_];
+Result<int64_t> SampleLabels::label(Record& record) const {
+  Value& value = record[*field_];
+  WorkMemory memory;
+  FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   if (const std::optional<int64_t> number = whole_number(value)) return *number;
   if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
     return class_of_text({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()});

@@ -32,7 +32,7 @@ class SampleLabels {
   Result<int64_t> of_record(const Source& source, int64_t number) const;
 
  private:
-  Result<int64_t> label(const Record& record) const;
+  Result<int64_t> label(Record& record) const;
   bool gathers(const Source& source) const;
 
   std::optional<size_t> field_;

@@ -6,7 +6,10 @@
 
 #include "base/chunk_source.h"
 #include "loader/compile/bucket_step.h"
+#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
 #include "plan/bucketed_batches.h"
 #include "plan/equal_batches.h"
 
@@ -14,11 +17,25 @@ namespace forebay {
 
 namespace {
 
-// The rows of chunks that the order of a branch mixes; 0 if samples are read one by one.
+// The positions of chunks that the order of a branch mixes; 0 if samples are read one by one. Draws
+// may take few rows of a chunk, or take them several times.
 int64_t mixed_rows(const BranchData& branch) {
   if (!branch.ordering.in_groups || !branch.source) return 0;
   const int64_t chunks = std::max<int64_t>(branch.source->as_chunks()->chunks(), 1);
-  return branch.ordering.block * branch.ordering.lanes * (branch.chosen.size() / chunks + 1);
+  return branch.ordering.block * branch.ordering.lanes * (branch.ordering.order->size() / chunks + 1);
+}
+
+// Whether an epoch may have a sample several times. Its length does not tell: as many draws as
+// there are samples may be of one of them.
+bool repeats(const Description& description) {
+  const OpSpec& source = description.steps().front();
+  const bool repeated = std::ranges::any_of(description.steps(), [](const OpSpec& step) {
+    return catalog().has_effect(step, OpEffect::kRepeating) || catalog().has_effect(step, OpEffect::kDrawing);
+  });
+  if (repeated) return true;
+  if (catalog().is_one_branch(source)) return false;
+  if (!shares_of(source, {}).stages.empty()) return true;
+  return std::ranges::any_of(source.parts, [](const PipelinePart& part) { return repeats(part.pipeline); });
 }
 
 int64_t mixed_rows(const DataPlan& data) {
@@ -27,15 +44,16 @@ int64_t mixed_rows(const DataPlan& data) {
   return std::min(rows, data.size());
 }
 
-Result<JobSteps> open_buckets(const OpSpec& bucket, const DataPlan& data, uint64_t seed, int64_t world_size,
-                              const AssignmentRequest& request) {
+Result<JobSteps> open_buckets(const Description& description, const OpSpec& bucket, const DataPlan& data, uint64_t seed,
+                              int64_t world_size, const AssignmentRequest& request) {
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, world_size));
   if (request.shard_by == ShardBy::kLocality)
     return unsupported(
         "shard_by='locality' is not for .bucket() yet: leave it out, and each host caches what comes to it");
   std::vector<SampleLengths> lengths;
   for (const BranchData& branch : data.branches) lengths.push_back(branch.chosen.lengths);
-  const BucketingOptions options = bucket_options(bucket, lengths, mixed_rows(data), seed);
+  BucketingOptions options = bucket_options(bucket, lengths, mixed_rows(data), seed);
+  options.repeats = repeats(description);
   return JobSteps{std::make_shared<BucketedBatches>(data.plan, std::move(lengths), options, world_size),
                   {.ranks = nullptr, .name = "batches"},
                   2 * options.window};
@@ -45,13 +63,13 @@ Result<JobSteps> open_buckets(const OpSpec& bucket, const DataPlan& data, uint64
 
 int64_t blocks_in_window(const BranchData& branch, int64_t window) {
   const int64_t rows = mixed_rows(branch);
-  return rows == 0 ? 1 : std::min(window, branch.chosen.size()) / rows + 2;
+  return rows == 0 ? 1 : std::min(window, branch.ordering.order->size()) / rows + 2;
 }
 
 Result<JobSteps> open_schedule(const Description& description, const DataPlan& data, uint64_t seed, int64_t world_size,
                                const AssignmentRequest& request) {
   if (const OpSpec* const bucket = measuring_step(description))
-    return open_buckets(*bucket, data, seed, world_size, request);
+    return open_buckets(description, *bucket, data, seed, world_size, request);
   const ScheduleOptions options = schedule_of(description, data.size(), world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
   FOREBAY_ASSIGN(Assignment assignment, choose_assignment(description, data, options, request));

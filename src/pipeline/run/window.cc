@@ -127,11 +127,11 @@ Result<Delivery> Window::take_result(WindowBatch& batch) {
   const auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   if (raised != errors.end()) return raised->status;
   ++stats_.batches;
-  stats_.samples += std::ssize(batch.made->ids) - batch.made->padding;
-  // A packed block is a sample, whatever number of rows it has. Repeats are at the end.
-  const std::vector<int32_t>& branches = batch.made->parts;
-  const auto delivered = std::min(branches.size(), batch.made->ids.size() - static_cast<size_t>(batch.made->padding));
-  for (size_t row = 0; row < delivered; ++row) ++stats_.branch_samples[static_cast<size_t>(branches[row])];
+  const int64_t samples = std::ssize(batch.made->ids) - batch.made->padding;
+  stats_.samples += samples;
+  // The rows of a packed block are planned one by one, and count as one sample.
+  if (core_.plan.size() > 1)
+    for (int64_t row = 0; row < samples; ++row) ++stats_.branch_samples[batch.made->parts[static_cast<size_t>(row)]];
   Delivery delivery;
   delivery.batch = std::move(batch.made);
   delivery.errors = std::move(errors);
