@@ -28,6 +28,9 @@ std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, bool first) {
     return Wrong("the order of a zip is that of its first part", "shuffle the first part, or behind the zip");
   }
   if (def->effect == OpEffect::kContent && def->role != OpRole::kFunction) return std::nullopt;
+  if (def->effect == OpEffect::kKeys || def->effect == OpEffect::kSelection)
+    return Wrong("a step that chooses samples of one part would leave those of the others without partners",
+                 "choose behind the zip, where the samples have all parts: fb.split(fb.zip(…), …), or .filter() there");
   return Wrong("a part of a zip has native steps on its own fields only",
                fmt::format("put .{}() behind the zip, where it has the samples of all parts", def->name));
 }
