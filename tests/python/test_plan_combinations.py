@@ -1,6 +1,7 @@
 """What was written step by step, used together: zips, draws, splits, packs, patches and buckets in mixes, with functions on their batches, with weights that
 change, and with parts that grow. Each pipeline here is tried for what every pipeline promises: the same samples for any ranks, threads and resumes."""
 import json
+import random
 from collections import Counter
 from itertools import islice
 
@@ -206,6 +207,74 @@ def test_a_part_that_grew_goes_on(case, data, grown):
     assert mine == of_part(whole, "one")[: len(mine)], "the part that is as it was goes on"
 
 
+FIELDS = ("x", "label", "w", "length")
+GOING_ON = {
+    "zip": lambda d: d.zip("a").select(*FIELDS).shuffle(),
+    "drawn": lambda d: d.numbers("b").shuffle().sample(50, weights="w"),
+    "balanced": lambda d: d.numbers("c").shuffle().balance(),
+    "repeated": lambda d: d.zip("d").select(*FIELDS).shuffle().sample(9).repeat(0.5),
+    "table": lambda d: d.table("b").shuffle(block=2).sample(33).select(*FIELDS),
+    "mix": lambda d: fb.mix({"p": d.numbers("d").shuffle().sample(20, weights="w"), "q": d.numbers("a").shuffle()}, weights={"p": 1, "q": 2}),
+    "union": lambda d: fb.mix({"p": d.numbers("d").shuffle().sample(20, weights="w"), "q": d.numbers("a").shuffle()}),
+    "concat": lambda d: fb.concat(d.numbers("d").shuffle().balance(), d.zip("c").select(*FIELDS).shuffle()),
+}
+
+
+@pytest.fixture(scope="module")
+def alone(data):
+    """What each part gives by itself, in its order."""
+    found = {}
+    for name, make in GOING_ON.items():
+        pipeline = fb.mix({name: make(data), "other": data.numbers("d")}, weights={name: 1, "other": 0}, samples=800)
+        with fb.Loader(pipeline.batch(100), epochs=1, seed=SEED) as loader:
+            found[name] = [(row.id, row.fields) for _, row in taken(loader)]
+    return found
+
+
+def taken_over_epochs(loader, steps):
+    rows = []
+    while steps > 0:
+        for batch in islice(loader, steps):
+            rows += zip(top(loader, batch), rows_of_batch(batch), strict=False)
+            steps -= 1
+    return rows
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_after_any_history_of_changes_each_part_has_gone_on(number, data, alone):
+    """Weights are set, ranks and batches change, and states go on with other weights and with more parts."""
+    choose = random.Random(number)
+    names = choose.sample([*GOING_ON], 3)
+    given, state, changed = {name: [] for name in GOING_ON}, None, None
+
+    def weights():
+        return {name: choose.choice([0, 1, 2, 5]) or (1 if name == names[0] else 0) for name in names}
+
+    held = weights()
+    for _ in range(4):
+        pipeline = fb.mix({name: GOING_ON[name](data) for name in names}, weights=held, samples=100).batch(choose.randint(1, 8))
+        world, first, second, other = choose.randint(1, 3), choose.randint(1, 5), choose.randint(1, 5), weights()
+        rows, states = [], []
+        for rank in range(world):
+            with fb.Loader(pipeline, rank=rank, world_size=world, seed=SEED) as loader:
+                if state is not None:
+                    loader.load_state_dict(state, parts=changed)
+                rows += taken_over_epochs(loader, first)
+                loader.set_weights(other)
+                rows += taken_over_epochs(loader, second)
+                states.append(json.loads(json.dumps(loader.state_dict())))
+        assert states == [states[0]] * world
+        state, changed = states[0], None
+        for part, row in sorted(rows, key=lambda pair: (pair[1].epoch, pair[1].position)):
+            given[part].append((row.id, row.fields))
+        if choose.random() < 0.5:
+            unseen = [name for name in GOING_ON if name not in names]
+            names = [*names, choose.choice(unseen)]
+            held, changed = weights(), "changed"
+    for name, rows in given.items():
+        assert rows == alone[name][: len(rows)], name
+
+
 # Repeats, caches and parts of parts
 
 
@@ -240,8 +309,6 @@ STEPS = {
     "balance": lambda p, n: p.balance(samples=n),
     "repeat": lambda p, n: p.repeat(n / 20),
 }
-FIELDS = ("x", "label", "w", "length")
-
 
 @st.composite
 def data_sets(draw):

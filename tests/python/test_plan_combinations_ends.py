@@ -100,6 +100,14 @@ def test_as_many_draws_as_samples_may_all_be_of_short_ones(made):
     assert max(len(batch) for (batch,) in steps) >= 25
 
 
+def test_memory_is_planned_for_draws_of_short_ones():
+    short = np.arange(100) == 0
+    rows = fb.arrays(x=np.zeros((100, 25_000), np.float32), length=np.where(short, 1, 60), w=np.where(short, 1, 1e-9)).shuffle()
+    for drawn in (rows.sample(weights="w"), rows.sample(100, weights="w"), rows.sample(99, weights="w")):
+        with pytest.raises(fb.OutOfBudget, match="cannot hold one batch"), fb.Loader(drawn.bucket(tokens=120, window=100), memory="2MiB") as loader:
+            len(loader)
+
+
 def test_few_draws_of_many_row_groups_are_sorted_within_the_memory(tmp_path):
     """A window of draws has rows of all the row groups that it draws from."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
