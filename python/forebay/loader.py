@@ -263,7 +263,7 @@ class Loader(LoaderReports, Generic[Array]):
         self._prepare()
         self._core.begin_iteration()
         self._iterations += 1
-        batches = _Pass(self)
+        batches = _CollatedPass(self) if collates(self.pipeline) else _Pass(self)
         if not self._progress:
             return batches
         from ._progress import shown
@@ -537,11 +537,23 @@ class _Pass(Generic[Array]):
             raise StopIteration
         return batch
 
+    # The same function: between the delivery of a batch and the loop, no handler of a signal runs.
+    __next__ = next_batch
+
+    def taken(self, batch: _core.Batch[Array]) -> Any:
+        """Returns what the training loop gets for that batch."""
+        return batch
+
+
+class _CollatedPass(_Pass[Array]):
+    """One whose batches are the objects that `.collate` made."""
+
+    __slots__ = ()
+
     def __next__(self) -> Any:
         return self.taken(self.next_batch())
 
     def taken(self, batch: _core.Batch[Array]) -> Any:
-        """Returns what the training loop gets for that batch."""
         return self._loader._workers.taken(batch)
 
 
