@@ -116,7 +116,7 @@ TEST(Branches, of_parts_side_by_side_are_one) {
   for (const OpSpec& step : steps) parts.push_back(step.part);
   EXPECT_EQ(parts, (Names{"", "image", "mask", "mask", "", "", ""}));
   EXPECT_EQ(steps[3].args, (Json{{"names", {"key", "number"}}}));
-  EXPECT_EQ(steps[4].args, (Json{{"parts", {"image", "mask"}}}));
+  EXPECT_EQ(steps[4].args, (Json{{"of", {"image", "mask"}}}));
   EXPECT_EQ(place_of(steps, 2), "mask: 1: decode");
   EXPECT_EQ(place_of(steps, 4), "0: zip");
 }

@@ -255,8 +255,8 @@ def packed(d, name="a", length=16, **options):
 WRONG = [
     (lambda d: fb.zip(d.numbers("a"), y=d.beside("a").sample(60)), "y: 1: sample", "native steps on its own fields only", "put .sample() behind the zip"),
     (lambda d: fb.zip(d.numbers("a").balance(), d.beside("a")), "0: 1: balance", "native steps on its own fields only", "put .balance() behind the zip"),
-    (lambda d: fb.zip(split(d.numbers("a")), d.beside("a")), "0: 1: keep_keys", "native steps on its own fields only", "put .keep_keys() behind the zip"),
-    (lambda d: fb.zip(split(d.numbers("a"), by="label"), d.beside("a")), "0: 1: keep_groups", "native steps on its own fields only", "behind the zip"),
+    (lambda d: fb.zip(split(d.numbers("a")), d.beside("a")), "0: 1: keep_keys", "would leave those of the others without partners", "fb.split(fb.zip("),
+    (lambda d: fb.zip(split(d.numbers("a"), by="label"), d.beside("a")), "0: 1: keep_groups", "would leave those of the others without partners", "choose behind the zip"),
     (lambda d: fb.zip(d.numbers("a"), t=packed(d)), "t: 1: shuffle", "that of its first part", "behind the zip"),
     (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "native steps on its own fields only", "put .pack() behind the zip"),
     (lambda d: fb.zip(d.zip("a"), z=d.numbers("b")), "0: 0: zip", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
