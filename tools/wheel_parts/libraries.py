@@ -90,7 +90,8 @@ LIBRARIES = [
         package libnats 3 'libssl libcrypto' '-lnats -lpthread -lrt'"""),
     Library("librdkafka", """
         export CFLAGS="$CFLAGS -DXXH_NAMESPACE=rdkafka_"  # it has a copy of xxHash
-        cmake_install -DRDKAFKA_BUILD_STATIC=ON -DRDKAFKA_BUILD_EXAMPLES=OFF -DRDKAFKA_BUILD_TESTS=OFF -DWITH_SSL=ON -DWITH_ZLIB=ON -DWITH_ZSTD=ON \\
+        # For size: it waits for the network.
+        cmake_install -DCMAKE_BUILD_TYPE=MinSizeRel -DRDKAFKA_BUILD_STATIC=ON -DRDKAFKA_BUILD_EXAMPLES=OFF -DRDKAFKA_BUILD_TESTS=OFF -DWITH_SSL=ON -DWITH_ZLIB=ON -DWITH_ZSTD=ON \\
           -DENABLE_LZ4_EXT=ON -DWITH_SASL=OFF -DWITH_SASL_SCRAM=ON -DWITH_SASL_OAUTHBEARER=ON -DWITH_CURL=OFF -DWITH_PLUGINS=OFF
         package rdkafka $VERSION 'libssl libcrypto zlib libzstd liblz4' '-lrdkafka -lm -lpthread -ldl -lrt'"""),
     Library("libogg", "cmake_install -DINSTALL_DOCS=OFF"),
