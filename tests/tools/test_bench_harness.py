@@ -2,7 +2,6 @@
 import json
 import subprocess
 import sys
-import threading
 import time
 import types
 
@@ -274,14 +273,12 @@ def test_memory_of_a_tree_has_what_its_children_hold():
 
 
 def test_threads_are_counted_by_name():
-    before, over = sum(process_tree.threads(runs.os.getpid()).values()), threading.Event()
-    more = [threading.Thread(target=over.wait) for _ in range(3)]
-    for thread in more:
-        thread.start()
-    assert sum(process_tree.threads(runs.os.getpid()).values()) == before + 3
-    over.set()
-    for thread in more:
-        thread.join()
+    # In a process of its own: servers of other tests come and go below this one.
+    wait = "import sys, threading; threads = [threading.Thread(target=sys.stdin.read) for _ in range(3)]; [one.start() for one in threads]; print('run', flush=True)"
+    with subprocess.Popen([sys.executable, "-c", wait], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"run\n"
+        assert sum(process_tree.threads(process.pid).values()) == 4
+        process.stdin.close()
 
 
 def test_records_are_json(tmp_path):
