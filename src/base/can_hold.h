@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// Whether an element of this type can be `value`. Floating types are taken to hold every number.
+/// True if an element of this type can be `value`. Floating types are taken to hold every number.
 inline bool can_hold(DType dtype, double value) {
   switch (dtype) {
     case DType::kFloat16:

@@ -80,7 +80,7 @@ void infer_join(const OpSpec& spec, Schema& schema, std::vector<Problem>& proble
   Problems wrong(problems);
   check_args(spec.args, join_args(), wrong);
   if (wrong.any()) return;
-  // Of the user's pipeline: fields of a part that nobody needs may have been left out of others.
+  // Only the pipeline as written: in others, fields that nobody needs may be left out already.
   if (!spec.args.contains("names")) check_parts(spec, schema, problems);
   const Json pairs = pairs_of(spec, schema);
   std::vector<JoinedName> kept;

@@ -110,7 +110,7 @@ struct BranchPlan {
   /// otherwise.
   std::string rehearsed_field = {};
   std::vector<OutputField> outputs;
-  /// Whether the rows of a batch become fields. Otherwise each stays a sample of its own, for user
+  /// True if the rows of a batch become fields. Otherwise each stays a sample of its own, for user
   /// code that gets the samples of a batch; no output has a row size then.
   bool stacks_rows = true;
   /// For each output, its index in the outputs of the whole plan. Empty if that is the same.

@@ -24,9 +24,9 @@ class Catalog {
   bool has_role(const OpSpec& op, OpRole role) const;
   /// Likewise.
   bool has_effect(const OpSpec& op, OpEffect effect) const;
-  /// Whether a sample of the source has the fields of all its parts, so that they form one branch.
+  /// True if a sample of the source has the fields of all its parts, so that they form one branch.
   bool joins_parts(const OpSpec& source) const { return joining_.contains(source.name); }
-  /// Whether the source is one branch: a data set, or parts that lie side by side.
+  /// True if the source is one branch: a data set, or parts that lie side by side.
   bool is_one_branch(const OpSpec& source) const { return source.parts.empty() || joins_parts(source); }
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
   /// The operator whose name is nearest to a mistyped one. Empty if none is near.

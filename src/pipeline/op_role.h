@@ -27,7 +27,7 @@ enum class OpEffect : uint8_t {
   kBuffering,  ///< bounds the records of a stream that wait to be used
 };
 
-/// Whether such a step works on whole batches, behind the step that makes them.
+/// True if such a step works on whole batches, behind the step that makes them.
 constexpr bool works_on_batches(OpEffect effect) {
   return effect == OpEffect::kBatchFunction || effect == OpEffect::kCollation;
 }

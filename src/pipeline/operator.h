@@ -153,7 +153,7 @@ struct OpDef {
   /// Null also if there is no compile_columns().
   Result<std::unique_ptr<ColumnOp>> make_columns(const OpSpec& op, const Schema& before) const;
 
-  /// Whether samples or their order depend on such a step. If not, a run may be continued with a
+  /// True if samples or their order depend on such a step. If not, a run may be continued with a
   /// different step.
   bool changes_samples() const {
     return measures || (effect != OpEffect::kBatching && !works_on_batches(effect) && effect != OpEffect::kCaching &&

@@ -36,7 +36,7 @@ class Order {
   virtual ~Order() = default;
   virtual int64_t size() const = 0;
   virtual int64_t ids() const { return size(); }
-  /// Whether an epoch has each sample once.
+  /// True if an epoch has each sample once.
   virtual bool permutes() const { return true; }
   virtual int64_t id_at(int64_t epoch, int64_t position) const = 0;
   /// The first position with that id, or size() if the epoch has none. In a permutation it is the

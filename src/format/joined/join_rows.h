@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// What becomes of samples of the first part without a partner in every other one.
+/// The treatment of samples of the first part that lack a partner in another one.
 enum class Unmatched : uint8_t { kError, kDrop };
 
 /// Which samples belong together, and which of the first part have a partner in all others.

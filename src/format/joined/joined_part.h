@@ -20,7 +20,7 @@ struct JoinedPart {
   std::shared_ptr<const PackedInts> rows = nullptr;
 
   int64_t row(int64_t id) const { return rows ? static_cast<int64_t>((*rows)[static_cast<size_t>(id)]) : id; }
-  /// Whether a field of its samples needs their stored objects.
+  /// True if a field of its samples needs their stored objects.
   bool fetches() const;
 };
 

@@ -26,7 +26,7 @@ struct ChosenSamples {
   std::string version = {};                          ///< identifies choices that depend on data that was read
 
   int64_t size() const { return packing ? packing->size() : selection->size(); }
-  /// Whether the items are the samples, each once in a pass: then more of them go on with a pass of
+  /// True if the items are the samples, each once in a pass: then more of them go on with a pass of
   /// fewer.
   bool are_samples() const { return !packing && !drawing; }
   /// Id of an item in batches: the id of a sample, or the number of a block.

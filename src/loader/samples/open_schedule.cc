@@ -25,7 +25,7 @@ int64_t mixed_rows(const BranchData& branch) {
   return branch.ordering.block * branch.ordering.lanes * (branch.ordering.order->size() / chunks + 1);
 }
 
-// Whether an epoch may have a sample several times. Its length does not tell: as many draws as
+// True if an epoch may have a sample several times. Its length does not tell: as many draws as
 // there are samples may be of one of them.
 bool repeats(const Description& description) {
   const OpSpec& source = description.steps().front();

@@ -25,7 +25,7 @@ class HashShare {
   std::string salt_;
 };
 
-/// Whether a field tells groups or classes: one whole number or a text. Adds a problem if it does
+/// True if a field tells groups or classes: one whole number or a text. Adds a problem if it does
 /// not, or if there is no such field.
 void check_groups(const std::string& name, const Schema& schema, Problems& problems);
 

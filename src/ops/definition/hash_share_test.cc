@@ -22,7 +22,7 @@ std::vector<int> chosen(const HashShare& share, int count) {
   return values;
 }
 
-// What was held back must stay held back, in every version.
+// Samples that were held back must stay held back in every version.
 TEST(HashShare, has_the_same_values_for_ever) {
   EXPECT_EQ(chosen(share_of(0, 0.1), 60), (std::vector<int>{2, 15, 22, 25, 37, 47, 50, 55}));
   EXPECT_EQ(chosen(share_of(0, 0.1, "other"), 60), (std::vector<int>{4, 12, 13, 43, 45, 53, 55}));

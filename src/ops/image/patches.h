@@ -16,7 +16,7 @@ struct PatchGrid {
   friend bool operator==(const PatchGrid&, const PatchGrid&) = default;
 };
 
-/// How pictures are divided into square patches.
+/// The division of pictures into square patches.
 struct PatchLayout {
   int64_t patch = 14;  ///< side of a patch in pixels
   int64_t merge = 1;   ///< merge × merge neighbouring patches are consecutive rows
