@@ -265,7 +265,8 @@ TEST(TextList, fields_are_separated_as_the_first_line_says) {
   const Names kWant = {"n01/a.JPEG", "n02/b.JPEG"};
   for (const std::string text :
        {"n01/a.JPEG 0\nn02/b.JPEG 1\n", "n01/a.JPEG\t0\nn02/b.JPEG\t1", "n01/a.JPEG,0\nn02/b.JPEG,1\n",
-        "n01/a.JPEG   0 \r\n\r\n  n02/b.JPEG\t1\r\n", "\xEF\xBB\xBFn01/a.JPEG 0\nn02/b.JPEG 1\n"}) {
+        "n01/a.JPEG   0 \r\n\r\n  n02/b.JPEG\t1\r\n", "\xEF\xBB\xBFn01/a.JPEG 0\nn02/b.JPEG 1\n",
+        "\xEF\xBB\xBF\nn01/a.JPEG,0\nn02/b.JPEG,1\n"}) {
     for (const size_t step : {size_t{1}, size_t{3}, size_t{1000}}) {
       const auto table = list(text, {"path", "label"}, step);
       ASSERT_TRUE(table.ok()) << text << table.status().to_string();

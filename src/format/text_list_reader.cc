@@ -8,7 +8,12 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanks = " \t\r", kByteOrderMark = "\xEF\xBB\xBF";
+
+/// Where the first line that is not blank begins, behind a byte-order mark; npos if there is none.
+size_t first_text(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n", text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+}
 
 std::vector<std::string_view> split_at_blanks(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -36,7 +41,7 @@ Status TextListReader::feed(std::string_view piece) {
   rest_ += piece;
   if (!begun_) {
     // The first line decides the separator, so it must be complete.
-    const size_t text = rest_.find_first_not_of(" \t\r\n");
+    const size_t text = first_text(rest_);
     if (text == std::string::npos || rest_.find('\n', text) == std::string::npos) {
       if (rest_.size() <= CsvReader::kMaxRowBytes) return {};
       return corrupt(fmt::format("line 1: longer than {} bytes", CsvReader::kMaxRowBytes));
@@ -47,10 +52,10 @@ Status TextListReader::feed(std::string_view piece) {
 
 Status TextListReader::begin() {
   begun_ = true;
-  if (rest_.starts_with("\xEF\xBB\xBF")) rest_.erase(0, 3);
-  const size_t text = std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size());
+  const size_t text = std::min(first_text(rest_), rest_.size());
   const std::string_view first = std::string_view(rest_).substr(text, rest_.find('\n', text) - text);
   const std::optional<char> separator = separator_of(first, columns_);
+  if (rest_.starts_with(kByteOrderMark)) rest_.erase(0, kByteOrderMark.size());
   if (!separator) return take_lines();
   separated_.emplace(*separator, std::move(on_row_));
   return separated_->feed(std::exchange(rest_, {}));
