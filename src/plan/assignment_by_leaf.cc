@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "plan/node.h"
 #include "plan/shard_assignment.h"
@@ -12,27 +16,59 @@ namespace {
 class DividedBatch {
  public:
   DividedBatch(const PlanNode& plan, const std::vector<int64_t>& lanes, const GlobalBatch& batch)
-      : ranks_(batch.world_size) {
-    std::vector<Draw> draws(static_cast<size_t>(batch.samples));
-    plan.draws(batch.epoch, batch.position, draws);
-    std::vector<std::pair<int64_t, int64_t>> keys;  // leaf and lane of each slot
-    for (const Draw& draw : draws) keys.emplace_back(draw.leaf, draw.place % lanes[static_cast<size_t>(draw.leaf)]);
-    keys.resize(static_cast<size_t>(batch.slots), {static_cast<int64_t>(lanes.size()), 0});
-    slots_.resize(keys.size());
-    std::iota(slots_.begin(), slots_.end(), 0);
-    std::ranges::stable_sort(slots_, {}, [&](int64_t slot) { return keys[static_cast<size_t>(slot)]; });
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      const int64_t leaf = keys[static_cast<size_t>(slots_[i])].first;
-      if (i == 0 || keys[static_cast<size_t>(slots_[i - 1])].first != leaf) begins_.push_back(static_cast<int64_t>(i));
+      : ranks_(batch.world_size), begins_(lanes.size() + 2), keys_(static_cast<size_t>(batch.slots)) {
+    std::vector<uint32_t> leaves(keys_.size(), static_cast<uint32_t>(lanes.size()));
+    std::vector<uint64_t> keys(keys_.size());
+    std::array<Draw, 256> draws;
+    for (int64_t slot = 0; slot < batch.slots; ++slot) {
+      const auto at = static_cast<size_t>(slot), in_piece = at % draws.size();
+      if (slot < batch.samples) {
+        if (in_piece == 0)
+          plan.draws(batch.epoch, batch.position + slot,
+                     std::span(draws).first(std::min(draws.size(), static_cast<size_t>(batch.samples) - at)));
+        const auto leaf = static_cast<size_t>(draws[in_piece].leaf);
+        leaves[at] = static_cast<uint32_t>(leaf);
+        keys[at] = static_cast<uint64_t>(draws[in_piece].place % lanes[leaf]) << 32;
+      }
+      keys[at] |= at;
+      ++begins_[leaves[at] + 1];
     }
-    begins_.push_back(batch.slots);
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    std::vector<int64_t> next(begins_.begin(), begins_.end());
+    for (size_t at = 0; at < keys.size(); ++at) keys_[static_cast<size_t>(next[leaves[at]]++)] = keys[at];
   }
 
-  // Appends the rank's slots, ascending. Each leaf is cut into runs whose lengths differ by at most
-  // one. The longer runs of a leaf go to the ranks after those that had the last longer ones, so
-  // that all ranks get as many slots as by count.
-  void append(int64_t rank, std::vector<int64_t>* out) const {
+  // The rank's slots, ascending.
+  void slots_of(int64_t rank, std::vector<int64_t>* out) {
+    // Only the rank's run of each leaf has to be in order, which takes less time than to sort.
+    for_each_run(rank, [&](auto leaf_begin, auto begin, auto end, auto leaf_end) {
+      if (begin == end) return;
+      std::nth_element(leaf_begin, begin, leaf_end);
+      if (end != leaf_end) std::nth_element(begin, end, leaf_end);
+    });
+    append(rank, out);
+  }
+
+  void sort() {
+    for (size_t leaf = 0; leaf + 1 < begins_.size(); ++leaf)
+      std::sort(keys_.begin() + begins_[leaf], keys_.begin() + begins_[leaf + 1]);
+  }
+
+  // Appends the rank's slots, ascending. The rank's runs must be in order.
+  void append(int64_t rank, std::vector<int64_t>* out) {
     const auto first = static_cast<std::ptrdiff_t>(out->size());
+    for_each_run(rank, [&](auto, auto begin, auto end, auto) {
+      for (auto key = begin; key != end; ++key) out->push_back(static_cast<int64_t>(*key & UINT32_MAX));
+    });
+    std::sort(out->begin() + first, out->end());
+  }
+
+ private:
+  // Each leaf is cut into runs whose lengths differ by at most one. The longer runs of a leaf go to
+  // the ranks after those that had the last longer ones, so that all ranks get as many slots as by
+  // count.
+  template <typename Run>
+  void for_each_run(int64_t rank, const Run& run) {
     int64_t next = 0;  // the rank that gets the next longer run
     for (size_t leaf = 0; leaf + 1 < begins_.size(); ++leaf) {
       const int64_t count = begins_[leaf + 1] - begins_[leaf];
@@ -42,18 +78,16 @@ class DividedBatch {
       const auto longer_below = [&](int64_t below) {
         return std::clamp<int64_t>(below - next, 0, longer) + std::clamp<int64_t>(next + longer - ranks_, 0, below);
       };
-      const int64_t begin = begins_[leaf] + rank * share + longer_below(rank);
+      const auto begin = keys_.begin() + begins_[leaf] + rank * share + longer_below(rank);
       const int64_t length = share + longer_below(rank + 1) - longer_below(rank);
-      out->insert(out->end(), slots_.begin() + begin, slots_.begin() + begin + length);
+      run(keys_.begin() + begins_[leaf], begin, begin + length, keys_.begin() + begins_[leaf + 1]);
       next = (next + longer) % ranks_;
     }
-    std::sort(out->begin() + first, out->end());
   }
 
- private:
   const int64_t ranks_;
-  std::vector<int64_t> slots_;   // by leaf and lane
-  std::vector<int64_t> begins_;  // first of each leaf in slots_; then their number
+  std::vector<int64_t> begins_;  // index in keys_ of the first key of each leaf; then their number
+  std::vector<uint64_t> keys_;   // leaf by leaf: lane << 32 | slot
 };
 
 class AssignmentByLeaf final : public ShardAssignment {
@@ -63,11 +97,12 @@ class AssignmentByLeaf final : public ShardAssignment {
 
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
     out->clear();
-    DividedBatch(*plan_, lanes_, batch).append(rank, out);
+    DividedBatch(*plan_, lanes_, batch).slots_of(rank, out);
   }
 
   void all(const GlobalBatch& batch, AssignedBatch* out) const override {
-    const DividedBatch divided(*plan_, lanes_, batch);
+    DividedBatch divided(*plan_, lanes_, batch);
+    divided.sort();
     out->slots.clear();
     out->begins.assign(1, 0);
     for (int64_t rank = 0; rank < batch.world_size; ++rank) {
