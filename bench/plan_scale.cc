@@ -120,9 +120,10 @@ void measure_buckets(const std::shared_ptr<const std::vector<float>>& lengths, i
   const double made = cpu_ms();
   const int64_t steps = batches->steps_left({0, 0});
   const double counted = cpu_ms();
-  std::printf("buckets, %lld ranks: made in %.0f ms, all %lld steps of an epoch counted in %.0f ms, %.0f MB more at most\n",
-              static_cast<long long>(ranks), made - begun, static_cast<long long>(steps), counted - made,
-              resident_mb("VmHWM") - before);
+  std::printf(
+      "buckets, %lld ranks: made in %.0f ms, all %lld steps of an epoch counted in %.0f ms, %.0f MB more at most\n",
+      static_cast<long long>(ranks), made - begun, static_cast<long long>(steps), counted - made,
+      resident_mb("VmHWM") - before);
   measure_steps("  a step", plan, batches);
 }
 
@@ -131,8 +132,8 @@ void measure_packs(const std::vector<float>& lengths, const char* name, const Pa
   forget_peak();
   const double before = resident_mb("VmRSS"), begun = cpu_ms();
   const Packing packing = Packing::make(std::move(whole), {}, options).value();
-  std::printf("%-10s %lld blocks, %.2f %% filled, in %.0f ms; keeps %.0f MB, %.0f MB more at most than the lengths\n", name,
-              static_cast<long long>(packing.size()),
+  std::printf("%-10s %lld blocks, %.2f %% filled, in %.0f ms; keeps %.0f MB, %.0f MB more at most than the lengths\n",
+              name, static_cast<long long>(packing.size()),
               100.0 * static_cast<double>(packing.elements()) / static_cast<double>(packing.size() * packing.length()),
               cpu_ms() - begun, static_cast<double>(packing.bytes()) / 1e6, resident_mb("VmHWM") - before);
 }

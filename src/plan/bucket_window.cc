@@ -1,7 +1,9 @@
 #include "plan/bucket_window.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 
 #include "plan/batch_arrangement.h"
 #include "plan/bucket_cuts.h"
@@ -16,6 +18,22 @@ uint64_t sort_key(float rounded, size_t position) {
   return uint64_t{~std::bit_cast<uint32_t>(rounded)} << 32 | position;
 }
 
+// Sorts keys that are in the order of positions, digit by digit: the lengths of a window have few
+// values, so most digits are alike and take no pass.
+void sort_by_length(std::vector<uint64_t>& keys) {
+  constexpr int kBits = 11;
+  std::vector<uint64_t> sorted(keys.size());
+  for (int shift = 32; shift < 64; shift += kBits) {
+    const auto digit = [shift](uint64_t key) { return key >> shift & ((1u << kBits) - 1); };
+    std::array<uint32_t, (1 << kBits) + 1> ends{};
+    for (const uint64_t key : keys) ++ends[digit(key) + 1];
+    if (!keys.empty() && ends[digit(keys.front()) + 1] == keys.size()) continue;
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    for (const uint64_t key : keys) sorted[ends[digit(key)]++] = key;
+    keys.swap(sorted);
+  }
+}
+
 float length_of(uint64_t key) { return std::bit_cast<float>(~static_cast<uint32_t>(key >> 32)); }
 
 }  // namespace
@@ -25,7 +43,7 @@ BucketWindow plan_window(std::span<const float> lengths, const BucketRules& rule
   std::vector<uint64_t> keys;
   keys.reserve(lengths.size());
   for (size_t i = 0; i < lengths.size(); ++i) keys.push_back(sort_key(rules.rounded(lengths[i]), i));
-  std::ranges::sort(keys);
+  sort_by_length(keys);
   std::vector<float> sorted;
   sorted.reserve(keys.size());
   for (const uint64_t each : keys) sorted.push_back(length_of(each));
