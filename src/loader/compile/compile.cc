@@ -58,6 +58,13 @@ Schema filter_answer() {
 }
 
 constexpr uint32_t kPackedForm = 1;  // incremented when the layout of table entries changes
+
+bool has_unsized_outputs(const BranchPlan& plan) {
+  return std::ranges::any_of(plan.outputs, [](const OutputField& output) { return !output.row_bytes; });
+}
+
+bool gathers_rows(const BranchPlan& plan) { return plan.chunks && plan.chunks->gathers_rows; }
+
 // Builds one plan; run() is called once. It first reduces the description to the needed steps, then
 // adds their stages in order: steps on whole chunks first, steps on single samples after them.
 class Compiler {
@@ -446,13 +453,12 @@ class Compiler {
     }
   }
 
-  // Returns whether rows of unknown shape may be references to chunks. Those of all branches of a
-  // batch have one form, and other branches have values. Rows of one length would be copied to
-  // slots, which blocks do not have.
+  // Returns whether rows of unknown shape, if there are any, may be references to chunks. Rows of one
+  // length would be copied to slots, which blocks do not have.
   bool may_refer_to_chunks() const {
     if (packs() && !chunks_->packed.parts().empty()) return false;
-    return (!input_.branch && plan_->stacks_rows) ||
-           std::ranges::all_of(plan_->outputs, [](const OutputField& output) { return output.row_bytes.has_value(); });
+    if (!has_unsized_outputs(*plan_)) return true;
+    return plan_->stacks_rows && (!input_.branch || (!packs() && !input_.branch->as_values));
   }
 
   const CompileInput& input_;
@@ -497,8 +503,15 @@ std::set<std::string> differing_outputs(const std::vector<std::shared_ptr<const 
 Result<ExecutionPlan> compile(std::span<CompileInput> branches, std::vector<BatchStage> batch_stages) {
   FOREBAY_ASSIGN(auto plans, compile_each(branches));
   // Fields that differ and are known in all branches were found by check().
-  if (const std::set<std::string> unsized = differing_outputs(plans); !unsized.empty()) {
-    for (CompileInput& branch : branches) branch.branch->unsized = unsized;
+  const std::set<std::string> unsized = differing_outputs(plans);
+  const bool some_refer =
+      std::ranges::any_of(plans, [](const auto& plan) { return gathers_rows(*plan) && has_unsized_outputs(*plan); });
+  const bool all_may = std::ranges::all_of(plans, [](const auto& plan) { return gathers_rows(*plan); });
+  if (!unsized.empty() || (some_refer && !all_may)) {
+    for (CompileInput& branch : branches) {
+      branch.branch->unsized = unsized;
+      branch.branch->as_values = true;
+    }
     FOREBAY_ASSIGN(plans, compile_each(branches));
   }
   return ExecutionPlan(std::move(plans), std::move(batch_stages));

@@ -34,6 +34,9 @@ struct CompileInput {
     bool selects = false;
     /// Fields whose type or shape is not known in all branches, so that no branch relies on it.
     std::set<std::string> unsized = {};
+    /// Rows of unknown shape are values. Otherwise they may be references to chunks, which all
+    /// branches of a batch then have.
+    bool as_values = false;
   };
   std::optional<BranchName> branch = {};
   /// Turns on the traces of all branches of a run.

@@ -181,5 +181,29 @@ TEST(Compile, stacked_fields_are_not_requested_of_an_open_ended_source) {
   EXPECT_NE(gone[0].message.find("there is no field 'a'"), std::string::npos) << gone[0].message;
 }
 
+// The plans of a mix of these pipelines.
+ExecutionPlan compiled_together(const std::vector<Pipeline>& parts) {
+  std::vector<CompileInput> inputs;
+  for (const Pipeline& part : parts) {
+    const Description& description = part.description();
+    const auto source = open_source(description.steps().front(), {}).value();
+    inputs.push_back({&description, description.steps().size(), false, source, first_samples(source->size()), 1});
+    inputs.back().branch = CompileInput::BranchName{std::to_string(inputs.size()), {"text"}};
+  }
+  auto plan = compile(inputs, {});
+  EXPECT_TRUE(plan.ok()) << plan.status().to_string();
+  return *std::move(plan);
+}
+
+TEST(Compile, texts_of_several_tables_refer_to_chunks_unless_a_part_has_values) {
+  const ScratchFolder folder;
+  folder.write("lines.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
+  const Pipeline lines = jsonl(folder.path() + "/lines.jsonl");
+  const Pipeline computed = lines.map([](Sample&) { return Status(); });
+  const ExecutionPlan of_tables = compiled_together({lines, lines}), of_values = compiled_together({lines, computed});
+  for (const auto& branch : of_tables.branches()) EXPECT_TRUE(branch->chunks->gathers_rows);
+  for (const auto& branch : of_values.branches()) EXPECT_FALSE(branch->chunks->gathers_rows);
+}
+
 }  // namespace
 }  // namespace forebay
