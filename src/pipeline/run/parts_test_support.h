@@ -94,9 +94,9 @@ class StillRun : private Advancing {
 
 /// All parts of a run below the window.
 struct Parts : StillRun {
-  Parts(ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options, int64_t rows_per_task = 1)
-      : StillRun(std::move(plan), std::move(steps), std::move(options)), rows_per_task(core.plan.size(), rows_per_task),
-        chunks(chunks_of(core, *engine)), uses(core, chunks, this->rows_per_task), revocation(core, uses),
+  Parts(ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options, int64_t rows = 1)
+      : StillRun(std::move(plan), std::move(steps), std::move(options)), rows_per_task(core.plan.size(), rows),
+        chunks(chunks_of(core, *engine)), uses(core, chunks, rows_per_task), revocation(core, uses),
         reclaimer(core, chunks, revocation, batches), tasks(core, uses, revocation, reclaimer, batches) {}
 
   /// Adds the next batch of the itinerary to the window.
