@@ -4,7 +4,10 @@ import json
 import threading
 from collections import Counter
 from itertools import islice
+from types import SimpleNamespace
 
+import cloudpickle
+import numpy as np
 import pytest
 from combined_pipelines import CASES
 from combining import EPOCH, Data, digests, rows_of, rows_of_batch, states_of, steps_of
@@ -13,6 +16,7 @@ from sharing import serving
 from streaming import on_ranks
 
 import forebay as fb
+from forebay import _ray
 
 SEED = 3
 SHAREABLE = {name: case for name, case in CASES.items() if not case.functions}
@@ -25,6 +29,10 @@ def data(tmp_path_factory):
 
 def bucketed(d):
     return fb.mix({"a": d.numbers("a").shuffle(), "b": d.both("b").select("x", "label", "w", "length").sample(50)}).bucket(tokens=100, window=2, group=6)
+
+
+def twice(sample):
+    return {**sample, "x": sample["x"] * 2}
 
 
 # One engine for the processes of a host
@@ -45,7 +53,8 @@ def test_a_server_gives_the_same_samples_parts_and_bytes(name, data, server):
     assert rows_of(pipeline, epochs=2, seed=SEED, share=server) == alone
     assert rows_of(case.make(data).batch(4), 3, epochs=2, seed=SEED, share=server, together=True) == alone
     assert digests(pipeline, world=2, seed=SEED, share=server) == digests(pipeline, seed=SEED)
-    with fb.Loader(pipeline, seed=SEED) as here, fb.Loader(pipeline, seed=SEED, share=server) as there:
+    # A server is one batch ahead, but not beyond the last epoch.
+    with fb.Loader(pipeline, epochs=1, seed=SEED) as here, fb.Loader(pipeline, epochs=1, seed=SEED, share=server) as there:
         assert there.fingerprint == here.fingerprint
         for mine, shared in zip(here, there, strict=True):
             assert mine.part_names == shared.part_names == case.parts
@@ -85,7 +94,7 @@ def test_weights_change_in_a_server_as_in_a_loader(together, data, server):
         later.load_state_dict(json.loads(json.dumps(there.state_dict())))
         assert [rows_of_batch(batch) for batch in later] == [rows_of_batch(batch) for batch in there]
         for loader in (here, there):
-            with pytest.raises(fb.InvalidArgument, match="there is no part 'three'"):
+            with pytest.raises(fb.InvalidArgument, match="'three', and there is no such part"):
                 loader.set_weights({"three": 1})
     other = mixed(one=1, two=5)
     state = states_of(even, seed=SEED, share=server)[0]
@@ -114,9 +123,24 @@ def test_places_of_parts_are_those_of_the_client(data, server, monkeypatch):
 
 
 def test_a_part_that_a_server_cannot_have_is_named(data, server):
-    mapped = data.numbers("a").map(lambda sample: sample)
-    with pytest.raises(fb.InvalidArgument, match=r"(?s)share=: .*'web/own'.*share=None"):
-        fb.Loader(fb.mix({"web": fb.mix({"own": mapped, "other": data.numbers("b")}), "c": data.numbers("c")}).batch(4), share=server)
+    def with_part(own):
+        return fb.mix({"web": fb.mix({"own": own, "other": data.numbers("b")}), "c": data.numbers("c")}).batch(4)
+
+    with pytest.raises(fb.InvalidArgument, match=r"has no functions of yours.*twice.*share=None"):
+        fb.Loader(with_part(data.numbers("a").map(twice)), share=server)
+    in_memory = fb.arrays(x=np.arange(9), label=np.arange(9), w=np.ones(9), length=np.arange(9))
+    with pytest.raises(fb.InvalidArgument, match=r"(?s)step 0 of the part 'web/own': arrays.*share=None"):
+        fb.Loader(with_part(in_memory), share=server)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_pipeline_goes_to_a_worker_of_ray_with_the_functions_of_its_parts(name, data):
+    """Ray's own serialization is cloudpickle."""
+    ray = SimpleNamespace(cloudpickle=cloudpickle)
+    pipeline = CASES[name].make(data).batch(7)
+    there = _ray._unpacked(_ray._packed(pipeline, ray), ray)
+    assert str(there) == str(pipeline) and there.fingerprint == pipeline.fingerprint
+    assert rows_of(there, seed=SEED) == rows_of(pipeline, seed=SEED)
 
 
 # Rows that go where they are cached

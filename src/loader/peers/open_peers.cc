@@ -21,12 +21,15 @@ namespace {
 // Shortens a hash so that a message with two of them stays readable.
 std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 12); }
 
+// Names may be no UTF-8, which JSON would refuse.
+std::string text_of_args(const OpSpec& step) { return step.args.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 // Identifies the chosen samples of a branch: choices that depend on data that was read, and some
 // ids.
 std::string text_of_choice(const BranchData& branch) {
   constexpr int64_t kLookedAt = 1024;
   const OpSpec* const pack = find_step(branch.branch.description, OpEffect::kPacking);
-  std::string text = branch.chosen.version + (pack == nullptr ? "" : pack->args.dump());
+  std::string text = branch.chosen.version + (pack == nullptr ? "" : text_of_args(*pack));
   const Selection& selection = *branch.chosen.selection;
   const int64_t size = selection.size(), looked_at = std::min(size, kLookedAt);
   for (int64_t i = 0; i < looked_at; ++i) text += fmt::format(" {}", selection.id_at(size / looked_at * i));
@@ -56,12 +59,12 @@ std::string text_of_all(const DataPlan& data, TextOf text_of) {
 std::string text_of_tree(const Description& description) {
   const OpSpec& source = description.steps().front();
   std::string text;
-  if (!source.parts.empty()) text = source.name + source.args.dump();
+  if (!source.parts.empty()) text = source.name + text_of_args(source);
   for (const PipelinePart& part : source.parts) text += fmt::format("\n{}: {}", part.name, text_of_tree(part.pipeline));
   for (const OpSpec& step : description.steps()) {
     const bool counts = catalog().has_effect(step, OpEffect::kRepeating) ||
                         catalog().has_effect(step, OpEffect::kDrawing) || &step == measuring_step(description);
-    if (counts) text += "\n" + step.name + step.args.dump();
+    if (counts) text += "\n" + step.name + text_of_args(step);
   }
   return text;
 }
