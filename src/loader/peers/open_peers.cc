@@ -6,12 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "loader/compile/bucket_step.h"
-#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/entry_owner.h"
 #include "loader/peers/open_job.h"
-#include "pipeline/catalog.h"
+#include "loader/samples/plan_text.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
@@ -21,15 +19,12 @@ namespace {
 // Shortens a hash so that a message with two of them stays readable.
 std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 12); }
 
-// Names may be no UTF-8, which JSON would refuse.
-std::string text_of_args(const OpSpec& step) { return step.args.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // Identifies the chosen samples of a branch: choices that depend on data that was read, and some
 // ids.
 std::string text_of_choice(const BranchData& branch) {
   constexpr int64_t kLookedAt = 1024;
   const OpSpec* const pack = find_step(branch.branch.description, OpEffect::kPacking);
-  std::string text = branch.chosen.version + (pack == nullptr ? "" : text_of_args(*pack));
+  std::string text = branch.chosen.version + (pack == nullptr ? "" : pack->args.dump());
   const Selection& selection = *branch.chosen.selection;
   const int64_t size = selection.size(), looked_at = std::min(size, kLookedAt);
   for (int64_t i = 0; i < looked_at; ++i) text += fmt::format(" {}", selection.id_at(size / looked_at * i));
@@ -54,21 +49,6 @@ std::string text_of_all(const DataPlan& data, TextOf text_of) {
   return short_hash(hash128(all));
 }
 
-// Identifies what decides which branch draws when: parts with their shares, draws, and batches by
-// length. Empty for a pipeline that has none of these.
-std::string text_of_tree(const Description& description) {
-  const OpSpec& source = description.steps().front();
-  std::string text;
-  if (!source.parts.empty()) text = source.name + text_of_args(source);
-  for (const PipelinePart& part : source.parts) text += fmt::format("\n{}: {}", part.name, text_of_tree(part.pipeline));
-  for (const OpSpec& step : description.steps()) {
-    const bool counts = catalog().has_effect(step, OpEffect::kRepeating) ||
-                        catalog().has_effect(step, OpEffect::kDrawing) || &step == measuring_step(description);
-    if (counts) text += "\n" + step.name + text_of_args(step);
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const RankInfo& rank_info,
@@ -86,12 +66,12 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 void set_run_settings(Job& job, const Description& description, const Source& source, const DataPlan& data,
                       const std::string& assignment, uint64_t seed, int64_t world_size) {
   const OpSpec* const batch = find_step(description, OpEffect::kBatching);
-  const std::string tree = text_of_tree(description);
+  const std::string shares = plan_text(description);
   job.set_run({{{"seed", fmt::format("{}", seed)},
                 {"batch size", fmt::format("{}", batch_size(description))},
                 {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
                 {"ranks", fmt::format("{}", world_size)},
-                {"parts and draws", tree.empty() ? "none" : short_hash(hash128(tree)),
+                {"parts and draws", shares.empty() ? "none" : short_hash(hash128(shares)),
                  "the parts of a mix, their weights, and what .repeat(), .sample(), .balance() and .bucket() are given "
                  "decide which samples come when"},
                 {"shuffle", text_of_all(data, text_of_order)},
