@@ -31,8 +31,8 @@ enum class ShardBy : uint8_t {
   /// A cache on disk belongs to a host, a cache in memory to a process.
   kAuto,
   kCount,  ///< equal numbers of rows, in turn
-  /// Equal numbers of rows. Each rank first gets the rows that its host has in its cache, which are
-  /// the rows that it got in the first epoch.
+  /// Equal numbers of rows. Each rank first gets the rows that its host has in its cache: those that
+  /// it got in the first epoch, or, in plans of several data sets, whose home is there.
   kLocality,
 };
 

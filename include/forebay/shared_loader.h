@@ -66,7 +66,7 @@ class SharedLoader final : public BatchLoader {
   std::string fingerprint() const override;
   std::string state() const override;
   Status load_state(const std::string& json, bool strict = true) override;
-  /// Unsupported, as is the next: pipelines with parts are not shared yet.
+  /// This, and other weights, are changes for this client alone, also with `together`.
   Status load_state_of_changed_parts(const std::string& json, bool strict = true) override;
   Status set_weights(const std::map<std::string, double>& weights) override;
 

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _core
 from ._options import _count_or_auto
@@ -39,21 +39,29 @@ def _packed(pipeline: Pipeline, ray: Any) -> bytes:
     """Returns the pipeline for a worker: steps as JSON, functions in Ray's serialization of user
     code.
     """
-    parts = pipeline._description.parts()
+    steps = pipeline._description.portable_steps()
     try:
-        return ray.cloudpickle.dumps((parts, dict(pipeline._functions)))
+        return ray.cloudpickle.dumps((steps, dict(pipeline._functions)))
     except Exception as error:
         names = ", ".join(str(getattr(function, "name", function)) for function in pipeline._functions.values())
         raise InvalidArgument(f"Ray cannot send what this pipeline holds ({names}) to its workers: {error}") from error
 
 
 def _unpacked(packed: bytes, ray: Any) -> Pipeline:
-    parts, functions = ray.cloudpickle.loads(packed)
-    (name, args, label), *rest = parts
-    description = _core.Description.source(name, json.loads(args), label)
-    for name, args, label in rest:
+    steps, functions = ray.cloudpickle.loads(packed)
+    return Pipeline(_description_of(steps), functions)
+
+
+def _description_of(steps: Sequence[Any]) -> Any:
+    """Returns the description whose `portable_steps()` these are."""
+    (name, args, label, parts), *rest = steps
+    if parts:
+        description = _core.Description.of_parts(name, [(part, _description_of(inner)) for part, inner in parts], json.loads(args))
+    else:
+        description = _core.Description.source(name, json.loads(args), label)
+    for name, args, label, _ in rest:
         description = description.append(name, json.loads(args), label)
-    return Pipeline(description, functions)
+    return description
 
 
 # In a worker

@@ -113,7 +113,8 @@ class Loader(LoaderReports, Generic[Array]):
         shard_by: which rank gets which rows of a global batch. The global batch itself does not
             depend on it, so you may resume a run with another value. "count": equal numbers of
             rows, in turn. "locality": equal numbers; each rank first gets the rows in its host's
-            caches, which are the rows it got in the first epoch; a few per cent move. "auto":
+            caches: those it got in the first epoch, or, in a mix, a concat or draws, those of samples
+            whose home it is, by a hash of their numbers; a few per cent move. "auto":
             "locality" if the pipeline has a `.cache()` and it is known which ranks share a cache,
             otherwise "count". The value must be the same on every rank: with "auto" all ranks must
             have a `.cache()` of one kind, in memory or on disk, or none. Row groups of tables and

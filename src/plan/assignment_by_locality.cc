@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "plan/equal_part.h"
+#include "plan/node.h"
 #include "plan/order.h"
 #include "plan/placement.h"
+#include "plan/sample_home.h"
 #include "plan/shard_assignment.h"
 
 // Rows come from *origins*: first the hosts that cache rows, then (with lanes) the hosts that own
@@ -17,6 +19,8 @@
 
 namespace forebay {
 namespace {
+
+constexpr size_t kRowsAtOnce = 1024;
 
 struct Grant {
   int32_t origin = 0, rank = 0;
@@ -140,10 +144,58 @@ class RowGranter {
   std::vector<Grant> grants_;
 };
 
+// Which host caches the sample of each row.
+class CachingHosts {
+ public:
+  virtual ~CachingHosts() = default;
+  virtual int64_t ranks_per_host() const = 0;
+  virtual int64_t lanes() const { return 1; }
+  // The hosts of the rows at begin, begin + 1, …, counted in the batch. Any other number than that
+  // of a host means that no host caches the row.
+  virtual void hosts(const GlobalBatch& batch, int64_t begin, std::span<int32_t> out) const = 0;
+};
+
+class PlacedSamples final : public CachingHosts {
+ public:
+  PlacedSamples(std::shared_ptr<const Order> order, std::shared_ptr<const Placement> placement)
+      : order_(std::move(order)), placement_(std::move(placement)) {}
+
+  int64_t ranks_per_host() const override { return placement_->hosts().ranks_per_host; }
+  int64_t lanes() const override { return placement_->lanes(); }
+  void hosts(const GlobalBatch& batch, int64_t begin, std::span<int32_t> out) const override {
+    std::array<int64_t, kRowsAtOnce> buffer;
+    const std::span<int64_t> ids(buffer.data(), out.size());
+    order_->ids_at(batch.epoch, batch.position + begin, ids);
+    placement_->owners(ids, out);
+  }
+
+ private:
+  const std::shared_ptr<const Order> order_;
+  const std::shared_ptr<const Placement> placement_;
+};
+
+class SamplesAtHome final : public CachingHosts {
+ public:
+  SamplesAtHome(std::shared_ptr<const PlanNode> plan, int64_t ranks_per_host)
+      : plan_(std::move(plan)), ranks_per_host_(ranks_per_host) {}
+
+  int64_t ranks_per_host() const override { return ranks_per_host_; }
+  void hosts(const GlobalBatch& batch, int64_t begin, std::span<int32_t> out) const override {
+    std::array<Draw, kRowsAtOnce> buffer;
+    const std::span<Draw> draws(buffer.data(), out.size());
+    plan_->draws(batch.epoch, batch.position + begin, draws);
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<int32_t>(home_of(draws[i].index, batch.world_size) / ranks_per_host_);
+  }
+
+ private:
+  const std::shared_ptr<const PlanNode> plan_;
+  const int64_t ranks_per_host_;
+};
+
 class AssignmentByLocality final : public ShardAssignment {
  public:
-  AssignmentByLocality(std::shared_ptr<const Order> order, std::shared_ptr<const Placement> placement)
-      : order_(std::move(order)), placement_(std::move(placement)) {}
+  explicit AssignmentByLocality(std::unique_ptr<const CachingHosts> caching) : caching_(std::move(caching)) {}
 
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
     AssignedBatch assigned;
@@ -153,8 +205,8 @@ class AssignmentByLocality final : public ShardAssignment {
   }
 
   void all(const GlobalBatch& batch, AssignedBatch* out) const override {
-    const Hosts hosts{batch.world_size, placement_->hosts().ranks_per_host};
-    const bool owners = placement_->lanes() > 1;
+    const Hosts hosts{batch.world_size, caching_->ranks_per_host()};
+    const bool owners = caching_->lanes() > 1;
     const int64_t origins = hosts.count() * (owners ? 2 : 1) + 1;
     const std::vector<int32_t> origin_of = origins_of(batch, hosts);
     std::vector<int64_t> counts(static_cast<size_t>(origins));
@@ -167,22 +219,21 @@ class AssignmentByLocality final : public ShardAssignment {
   std::vector<int32_t> origins_of(const GlobalBatch& batch, const Hosts& hosts) const {
     const auto samples = static_cast<size_t>(batch.samples);
     std::vector<int32_t> origins(samples);
-    std::array<int64_t, 1024> some;
-    for (size_t i = 0; i < samples; i += some.size()) {
-      const std::span<int64_t> ids(some.data(), std::min(some.size(), samples - i));
-      order_->ids_at(batch.epoch, batch.position + static_cast<int64_t>(i), ids);
-      placement_->owners(ids, std::span(origins).subspan(i, ids.size()));
+    for (size_t i = 0; i < samples; i += kRowsAtOnce) {
+      const size_t some = std::min(kRowsAtOnce, samples - i);
+      caching_->hosts(batch, static_cast<int64_t>(i), std::span(origins).subspan(i, some));
     }
     const auto count = static_cast<int32_t>(hosts.count());
-    if (placement_->lanes() == 1) {
+    const int64_t lanes = caching_->lanes();
+    if (lanes == 1) {
       for (int32_t& origin : origins) origin = origin < 0 || origin >= count ? count : origin;
       return origins;
     }
     std::vector<int32_t> owner;
-    for (int64_t lane = 0; lane < placement_->lanes(); ++lane)
-      owner.push_back(static_cast<int32_t>(hosts.of_rank(owner_of_lane(lane, placement_->lanes(), batch.world_size))));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      owner.push_back(static_cast<int32_t>(hosts.of_rank(owner_of_lane(lane, lanes, batch.world_size))));
     for (size_t i = 0; i < samples; ++i) {
-      const int64_t lane = (batch.position + static_cast<int64_t>(i)) % placement_->lanes();
+      const int64_t lane = (batch.position + static_cast<int64_t>(i)) % lanes;
       if (origins[i] < 0 || origins[i] >= count) origins[i] = count + owner[static_cast<size_t>(lane)];
     }
     return origins;
@@ -223,15 +274,20 @@ class AssignmentByLocality final : public ShardAssignment {
     for (int64_t slot = batch.samples; slot < batch.slots; ++slot) give(current.size() - 2, slot);
   }
 
-  const std::shared_ptr<const Order> order_;
-  const std::shared_ptr<const Placement> placement_;
+  const std::unique_ptr<const CachingHosts> caching_;
 };
 
 }  // namespace
 
 std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<const Order> order,
                                                               std::shared_ptr<const Placement> placement) {
-  return std::make_shared<const AssignmentByLocality>(std::move(order), std::move(placement));
+  return std::make_shared<const AssignmentByLocality>(
+      std::make_unique<PlacedSamples>(std::move(order), std::move(placement)));
+}
+
+std::shared_ptr<const ShardAssignment> assignment_by_home(std::shared_ptr<const PlanNode> plan,
+                                                          int64_t ranks_per_host) {
+  return std::make_shared<const AssignmentByLocality>(std::make_unique<SamplesAtHome>(std::move(plan), ranks_per_host));
 }
 
 }  // namespace forebay

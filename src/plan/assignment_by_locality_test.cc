@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "plan/equal_batches.h"
+#include "plan/node.h"
 #include "plan/order.h"
 #include "plan/permutation.h"
 #include "plan/placement.h"
+#include "plan/sample_home.h"
 #include "plan/shard_assignment.h"
 
 namespace forebay {
@@ -241,6 +244,75 @@ TEST(AssignmentByPlaceTest, ranks_of_a_host_share_alike_what_it_keeps) {
       EXPECT_LE(most - least, 1);
     }
   }
+}
+
+// A mix of draws: a sample may come several times in an epoch, and of two leaves.
+std::shared_ptr<const PlanNode> mixed_draws() {
+  std::vector<std::unique_ptr<PlanNode>> parts;
+  parts.push_back(leaf_node(shuffled_order(5000, 1)));
+  parts.push_back(repeat_node(leaf_node(shuffled_order(300, 2)), 1.5));
+  return std::move(*mix_node(std::move(parts), {.seed = 3, .stages = {{0, {2, 1}}}, .samples = 4000}));
+}
+
+TEST(AssignmentByHomeTest, each_row_to_one_rank_in_equal_steps) {
+  const auto plan = mixed_draws();
+  for (const auto& [world, per_host] : {std::pair(1, 1), std::pair(3, 1), std::pair(8, 3), std::pair(8, 8)}) {
+    const auto by_home = assignment_by_home(plan, per_host);
+    for (const int64_t samples : {1, 7, 64, 1500}) {
+      const GlobalBatch batch{.position = 100,
+                              .samples = samples,
+                              .slots = std::max<int64_t>(samples, world),
+                              .world_size = world,
+                              .epoch = 2};
+      AssignedBatch assigned;
+      by_home->all(batch, &assigned);
+      std::vector<int64_t> slots = assigned.slots;
+      std::ranges::sort(slots);
+      for (int64_t slot = 0; slot < batch.slots; ++slot) ASSERT_EQ(slots[static_cast<size_t>(slot)], slot);
+      std::vector<int64_t> alone, by_count;
+      for (int64_t rank = 0; rank < world; ++rank) {
+        by_home->slots(batch, rank, &alone);
+        assignment_by_count()->slots(batch, rank, &by_count);
+        EXPECT_TRUE(std::ranges::equal(alone, assigned.of(rank)));
+        EXPECT_EQ(alone.size(), by_count.size());
+        EXPECT_TRUE(std::ranges::is_sorted(alone));
+      }
+    }
+  }
+}
+
+// Of l rows a rank, one in the root of 2 pi l moves, as with a placement.
+TEST(AssignmentByHomeTest, rows_come_to_their_home_but_for_a_few) {
+  const auto plan = mixed_draws();
+  const int64_t world = 4, local = 64, steps = 15;
+  const auto by_home = assignment_by_home(plan, 1);
+  int64_t moved = 0, rows = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    const GlobalBatch batch{.position = step * world * local,
+                            .samples = world * local,
+                            .slots = world * local,
+                            .world_size = world,
+                            .epoch = 1};
+    std::vector<Draw> draws(static_cast<size_t>(batch.samples));
+    plan->draws(batch.epoch, batch.position, draws);
+    AssignedBatch assigned;
+    by_home->all(batch, &assigned);
+    for (int64_t rank = 0; rank < world; ++rank) {
+      for (const int64_t slot : assigned.of(rank)) {
+        ++rows;
+        moved += home_of(draws[static_cast<size_t>(slot)].index, world) != rank ? 1 : 0;
+      }
+    }
+  }
+  const double share = static_cast<double>(moved) / static_cast<double>(rows);
+  EXPECT_LT(share, 1.5 / std::sqrt(2 * std::numbers::pi * static_cast<double>(local)));
+  EXPECT_GT(share, 0) << "homes are drawn, so some rows must move";
+}
+
+TEST(AssignmentByHomeTest, homes_are_spread_evenly) {
+  std::vector<int64_t> of_rank(7);
+  for (int64_t index = 0; index < 70'000; ++index) ++of_rank[static_cast<size_t>(home_of(index, 7))];
+  for (const int64_t count : of_rank) EXPECT_NEAR(static_cast<double>(count), 10'000, 400);  // four deviations
 }
 
 }  // namespace

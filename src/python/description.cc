@@ -120,24 +120,26 @@ nb::list steps(const PyDescription& self) {
   return names;
 }
 
-// The steps for another process of the same user: (name, arguments as JSON, label). A step that
-// holds data in this process's memory cannot be sent.
-nb::list parts(const PyDescription& self) {
-  check(expect_one_data_set(self.value, "a pipeline for other processes"));
-  nb::list parts;
-  for (const OpSpec& op : self.value.steps()) {
+// The steps for another process of the same user: (name, arguments as JSON, label, parts), where a
+// part is (name, steps). A step that holds data in this process's memory cannot be sent.
+nb::list portable_steps(const Description& description) {
+  nb::list steps;
+  for (const OpSpec& op : description.steps()) {
+    nb::list parts;
+    for (const PipelinePart& part : op.parts)
+      parts.append(nb::make_tuple(to_text(part.name), portable_steps(part.pipeline)));
     if (op.attachment)
       raise(
           invalid_argument(fmt::format("{} holds {} in this process's memory, which other processes cannot read; "
                                        "write it to files (.npy, Arrow, Parquet), and name them",
                                        op.name, op.attachment_name)));
     try {
-      parts.append(nb::make_tuple(to_text(op.name), to_text(op.args.dump()), to_text(op.attachment_name)));
+      steps.append(nb::make_tuple(to_text(op.name), to_text(op.args.dump()), to_text(op.attachment_name), parts));
     } catch (const Json::exception&) {
       raise(invalid_argument(fmt::format("{}: a name in it is not UTF-8, and cannot be sent", op.name)));
     }
   }
-  return parts;
+  return steps;
 }
 
 nb::list check_all(const PyDescription& self) {
@@ -217,8 +219,11 @@ void bind_description(nb::module_& module) {
           "from_json",
           [](nb::str text) { return PyDescription{value_or_raise(Description::from_json(from_text(text)))}; },
           nb::arg("text"))
-      .def("parts", &parts, nb::sig("def parts(self) -> list[tuple[str, str, str]]"),
-           "(name, arguments as JSON, label) of each step, for another process. InvalidArgument for what is in memory.")
+      .def(
+          "portable_steps", [](const PyDescription& self) { return portable_steps(self.value); },
+          nb::sig("def portable_steps(self) -> list[tuple[str, str, str, list[tuple[str, list[typing.Any]]]]]"),
+          "(name, arguments as JSON, label, parts) of each step, for another process; a part is (name, its steps).\n"
+          "InvalidArgument for what is in memory.")
       .def(
           "last_args",
           [](const PyDescription& self) {

@@ -307,10 +307,9 @@ def test_a_number_that_is_no_length_is_an_error_with_its_sample(value):
     assert caught.value.sample == 2
 
 
-@pytest.mark.parametrize(("options", "message"), [({"shard_by": "locality", "hosts": 1}, "shard_by='locality' is not for .bucket"),
-                                                  ({"peers": ["127.0.0.1:1"]}, "peers= is not for .bucket")])  # fmt: skip
-def test_options_that_are_not_there_yet_say_so(options, message):
-    with pytest.raises(fb.Unsupported, match=message), fb.Loader(numbered(), rank=0, world_size=1, **options) as loader:
+def test_rows_of_a_step_are_not_moved_between_its_batches():
+    why = r"shard_by='locality' moves rows between the batches of a step, and \.bucket\(\) gives each rank a batch .*use \.batch\(n\)"
+    with pytest.raises(fb.Unsupported, match=why), fb.Loader(numbered(), rank=0, world_size=2, shard_by="locality", hosts=2) as loader:
         next(iter(loader))
 
 

@@ -1,5 +1,6 @@
 #include "loader/peers/entry_owner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/chunk_source.h"
@@ -26,14 +27,27 @@ int64_t index_of(const Selection& selection, int64_t id) {
 
 }  // namespace
 
-OwnerOf owner_by_placement(OwnerInput input) {
-  return [in = std::move(input)](int64_t element) {
-    if (element < 0 || (in.chunks && element >= in.chunks->chunks())) return Owner();
-    const int64_t id = in.chunks ? in.chunks->chunk_begin(element) : element;
-    const int64_t index = index_of(*in.selection, id);
-    if (index >= in.selection->size()) return Owner();
-    const Placement::Ownership kept = in.placement->ownership(index);
-    return Owner{kept.host, kept.position};
+ElementNumbers::ElementNumbers(const std::vector<int64_t>& sizes) : firsts_(1, 0) {
+  for (const int64_t size : sizes) firsts_.push_back(firsts_.back() + size);
+}
+
+ElementNumbers::Place ElementNumbers::place_of(int64_t number) const {
+  const auto next = std::ranges::upper_bound(firsts_, number);
+  return {static_cast<size_t>(next - firsts_.begin() - 1), number - *(next - 1)};
+}
+
+OwnerOf owner_in_plan(OwnerInput input) {
+  return [in = std::move(input)](int64_t number) {
+    if (number < 0 || number >= in.numbers->size()) return Owner();
+    const auto [branch, element] = in.numbers->place_of(number);
+    const OwnedElements& of = in.branches[branch];
+    if (!of.selection || (of.chunks && element >= of.chunks->chunks())) return Owner();
+    const int64_t index = index_of(*of.selection, of.chunks ? of.chunks->chunk_begin(element) : element);
+    if (index >= of.selection->size()) return Owner();
+    const std::optional<FirstUse> use = first_use(*in.plan, branch, index, in.since);
+    if (!use) return Owner();
+    const FirstRanks::Delivery delivery = in.ranks->of(*use);
+    return Owner{static_cast<int>(delivery.rank), use->at.epoch * in.plan->size() + delivery.position};
   };
 }
 

@@ -89,7 +89,8 @@ class PeerRequests {
 /// next.
 class PeerCache final : public TieredCache {
  public:
-  PeerCache(std::shared_ptr<TieredCache> own, PeerOf peer_of) : own_(std::move(own)), peer_of_(std::move(peer_of)) {}
+  PeerCache(std::shared_ptr<TieredCache> own, PeerOf peer_of, int64_t first_element)
+      : own_(std::move(own)), peer_of_(std::move(peer_of)), first_element_(first_element) {}
 
   std::optional<Found> find(const EntryRef& entry) override {
     if (!entry.peers_know) return own_->find(entry);
@@ -98,22 +99,24 @@ class PeerCache final : public TieredCache {
       requests_.forget_requests(entry.key);
       return found;
     }
-    const PeerOfEntry peer = peer_of_(entry.element);
+    const int64_t number = number_of(entry.element);
+    const PeerOfEntry peer = peer_of_(number);
     if (!may_ask(peer)) return std::nullopt;
     requests_.add_request(entry.key);
     Found found;
     found.store = peer.store;
-    found.request.key = entry_key(entry.key, entry.element);
+    found.request.key = entry_key(entry.key, number);
     found.request.set_aside_bytes = expected_bytes_.load(std::memory_order_relaxed);
     return found;
   }
 
   std::optional<Found> find_version(const Hash128& name, int64_t id) override {
-    const PeerOfEntry peer = peer_of_(id);
+    const int64_t number = number_of(id);
+    const PeerOfEntry peer = peer_of_(number);
     if (!may_ask(peer) || requests_.take_failure(name)) return std::nullopt;
     Found found;
     found.store = peer.store;
-    found.request.key = version_key(name, id);
+    found.request.key = version_key(name, number);
     found.request.expected_size = sizeof(uint64_t);
     return found;
   }
@@ -155,7 +158,7 @@ class PeerCache final : public TieredCache {
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     // An entry that another host owns displaces no other entry (0 seconds saved): the displaced
     // entry would have to be read again, while the owner still has this one.
-    const bool is_own = entry.element >= 0 && peer_of_(entry.element).own;
+    const bool is_own = entry.element >= 0 && peer_of_(number_of(entry.element)).own;
     own_->put(entry, std::move(columns), is_own ? seconds : 0, where);
   }
 
@@ -173,10 +176,13 @@ class PeerCache final : public TieredCache {
   std::shared_ptr<ReclaimableMemory> index() override { return own_->index(); }
 
  private:
+  // An element that is unknown stays so.
+  int64_t number_of(int64_t element) const { return element < 0 ? element : first_element_ + element; }
   static bool may_ask(const PeerOfEntry& peer) { return peer.store != nullptr && !peer.own && peer.store->may_ask(); }
 
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
+  const int64_t first_element_;
   PeerRequests requests_;  // reads of peers that find() has named and open() has not accepted yet
   std::atomic<uint64_t> hits_{0};
   /// Estimate of the size of an entry that only its owner knows: slightly more than the latest
@@ -186,8 +192,8 @@ class PeerCache final : public TieredCache {
 
 }  // namespace
 
-std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of) {
-  return std::make_shared<PeerCache>(std::move(own), std::move(peer_of));
+std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of, int64_t first_element) {
+  return std::make_shared<PeerCache>(std::move(own), std::move(peer_of), first_element);
 }
 
 }  // namespace forebay

@@ -30,15 +30,16 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   const std::shared_ptr<Job>& job() const { return job_; }
 
   /// Serves the entries of `cache` from now on. Returns a cache that also finds those of the peers.
-  std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
-  /// Call it before any lookup in these caches. No peer is asked until then.
+  /// `first_element`: number of the cache's element 0 among those of all branches.
+  std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache, int64_t first_element = 0);
+  /// No peer is asked until then. Further calls replace the owners, when the plan has changed.
   void set_owner(OwnerOf owner);
-  /// Serves the versions of samples that `source` learns to the other ranks. Call it before
-  /// set_owner().
-  void set_versions(std::shared_ptr<const Source> source);
-  /// Sets the position of this loader's next batch. Peers wait for entries that this rank owns and
-  /// that come later in the first epoch, since this rank will compute them.
-  void set_position(int64_t epoch, int64_t position);
+  /// Serves the versions of samples that the sources of all branches learn to the other ranks. Call
+  /// it before set_owner().
+  void set_versions(std::shared_ptr<const ElementNumbers> numbers, std::vector<std::shared_ptr<const Source>> sources);
+  /// Sets the position of this loader's next batch, counted over all epochs. Peers wait for entries
+  /// that this rank owns and that come later for the first time, since this rank will compute them.
+  void set_position(int64_t position);
 
   /// Adds the store of each peer that received a request, as "peer host:port".
   void add_to(Ledger& ledger) const;

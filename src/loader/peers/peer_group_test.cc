@@ -237,7 +237,7 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingButStillSendsRequests) {
 }
 
 TEST_F(PeerGroupTest, AnEntryThatItsOwnerWillComputeIsAwaited) {
-  groups_[1]->set_position(0, 0);
+  groups_[1]->set_position(0);
   std::thread makes([&] {
     // The owner has been asked, and did not have it.
     EXPECT_TRUE(eventually([&] {
@@ -252,9 +252,9 @@ TEST_F(PeerGroupTest, AnEntryThatItsOwnerWillComputeIsAwaited) {
 }
 
 TEST_F(PeerGroupTest, AnEntryThatItsOwnerHasPassedIsNotAwaited) {
-  groups_[1]->set_position(0, 8);
+  groups_[1]->set_position(8);
   EXPECT_FALSE(get(7));
-  groups_[1]->set_position(1, 0);
+  groups_[1]->set_position(1'000);
   EXPECT_FALSE(get(9));
   EXPECT_FALSE(get(8)) << "owned here";
 }
@@ -262,9 +262,10 @@ TEST_F(PeerGroupTest, AnEntryThatItsOwnerHasPassedIsNotAwaited) {
 TEST_F(PeerGroupTest, ALearnedVersionIsServedForItsOwnSampleOnly) {
   const auto source = std::make_shared<Learns>();
   source->known[1] = 77;
-  groups_[1]->set_versions(source);
+  const auto numbers = std::make_shared<const ElementNumbers>(std::vector<int64_t>{source->size()});
+  groups_[1]->set_versions(numbers, {source});
   groups_[1]->set_owner([](int64_t element) { return Owner{static_cast<int>(element % 2), element}; });
-  groups_[1]->set_position(1, 0);
+  groups_[1]->set_position(1'000);
   const auto ask = [&](int64_t name_of, int64_t id) -> std::optional<uint64_t> {
     const auto found = caches_[0]->find_version(source->name(name_of), id);
     if (!found) return std::nullopt;
@@ -280,8 +281,40 @@ TEST_F(PeerGroupTest, ALearnedVersionIsServedForItsOwnSampleOnly) {
   EXPECT_FALSE(caches_[0]->find_version(source->name(2), 2)) << "owned here";
 }
 
+// Elements of the second branch follow those of the first, here ten, so that one number has one
+// owner on all hosts.
+TEST_F(PeerGroupTest, ACacheOfALaterBranchAsksTheOwnersOfItsOwnElements) {
+  const auto second = groups_[0]->join(own_[0], /*first_element=*/11);
+  own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
+  own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kAnyTier);
+  const auto found = second->find({entry_of(2), 2, /*peers=*/true});
+  ASSERT_TRUE(found && !found->columns) << "element 13 is owned by the other host";
+  const Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+  ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
+  EXPECT_TRUE(second->open(entry_of(2), *bytes).ok());
+  EXPECT_FALSE(second->find({entry_of(3), 3, /*peers=*/true})) << "element 14 is owned here";
+  EXPECT_FALSE(second->find({entry_of(77), -1, /*peers=*/true})) << "an unknown element";
+}
+
+TEST_F(PeerGroupTest, LearnedVersionsAreThoseOfTheBranch) {
+  const auto first = std::make_shared<Learns>(), second = std::make_shared<Learns>();
+  first->known[1] = 77;
+  second->known[1] = 88;
+  const auto numbers = std::make_shared<const ElementNumbers>(std::vector<int64_t>{first->size(), second->size()});
+  groups_[1]->set_versions(numbers, {first, second});
+  const auto later = groups_[0]->join(own_[0], numbers->first(1));
+  const auto version = [&](TieredCache& cache) -> std::optional<uint64_t> {
+    const auto found = cache.find_version(first->name(1), 1);
+    if (!found) return std::nullopt;
+    const Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+    return bytes.ok() ? cache.version_of(first->name(1), *bytes) : std::nullopt;
+  };
+  EXPECT_EQ(version(*caches_[0]), 77u);
+  EXPECT_EQ(version(*later), 88u);
+}
+
 TEST_F(PeerGroupTest, AnInvalidElementIsNotAwaited) {
-  groups_[1]->set_position(0, 0);
+  groups_[1]->set_position(0);
   for (const int64_t element : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
     const auto found = caches_[0]->find({entry_of(77), element, /*peers=*/true});
     EXPECT_TRUE(!found || !found->columns);

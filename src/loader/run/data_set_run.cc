@@ -49,14 +49,6 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
-  if (run->data_.branches.size() > 1 && peers_requested(options.job.peers))
-    return unsupported("peers= is not for many data sets as one yet: leave it out, and each rank caches for itself");
-  const OpSpec* const draws = find_step(input.description(), OpEffect::kDrawing);
-  if (draws != nullptr && peers_requested(options.job.peers))
-    return unsupported(
-        fmt::format("peers= is not for .{}() yet: leave it out, and each rank caches for itself", draws->name));
-  if (measuring_step(input.description()) != nullptr && peers_requested(options.job.peers))
-    return unsupported("peers= is not for .bucket() yet: leave it out, and each rank caches for itself");
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
@@ -87,7 +79,10 @@ Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& bra
                                                                       .memory_limit = input_.sizes.memory,
                                                                       .local_ranks = input_.sizes.local_ranks}));
   const Json asks = description.steps()[step].args.value("peers", Json());
-  if (peers_ && asks != "none") cache = peers_->join(std::move(cache));
+  if (peers_ && asks != "none") {
+    const auto number = static_cast<size_t>(&branch - data_.branches.data());
+    cache = peers_->join(std::move(cache), number_elements(data_)->first(number));
+  }
   caches_.emplace_back(cached, cache);
   return std::shared_ptr<EntryCache>(std::move(cache));
 }
@@ -122,8 +117,7 @@ Status DataSetRun::choose(RunSetup& setup) {
     input.packing = branch.chosen.packing;
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
-  schedule_ = schedule_of(input_.description(), data_.size(), input_.rank_info.world_size);
-  return schedule_.check();
+  return schedule_of(input_.description(), data_.size(), input_.rank_info.world_size).check();
 }
 
 Status DataSetRun::order(RunSetup& setup) {
@@ -153,18 +147,26 @@ SizingInput::Mixing DataSetRun::mixing_of(const BranchData& branch) const {
 Status DataSetRun::open_steps(RunSetup& setup) {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
-  const BranchData& first = data_.branches.front();
-  if (peers_ && !first.chosen.packing)
-    set_owners(*peers_, setup.plan->first(), first.ordering, first.chosen.selection, schedule_);
-  if (peers_)
-    set_run_settings(*peers_->job(), description, *source_, first.chosen, first.ordering, job_steps_.assignment.name,
-                     options.seed, input_.rank_info.world_size);
+  if (peers_) {
+    share_entries(*setup.plan);
+    set_run_settings(*peers_->job(), description, *source_, data_, job_steps_.assignment.name, options.seed,
+                     input_.rank_info.world_size);
+  }
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
   indexed_ = itinerary();
   current_ = std::make_shared<CurrentSteps>(indexed_);
   steps_ = current_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(current_);
   return {};
+}
+
+void DataSetRun::share_entries(const ExecutionPlan& plan) {
+  std::vector<std::shared_ptr<const Source>> sources;
+  for (const auto& branch : plan.branches()) sources.push_back(branch->source);
+  cached_ = cached_elements(plan, data_);
+  peers_->set_versions(number_elements(data_), std::move(sources));
+  set_owners(*peers_, cached_, data_, job_steps_);
+  advanced_to({});
 }
 
 std::shared_ptr<IndexedItinerary> DataSetRun::itinerary() const {
@@ -203,7 +205,10 @@ Status DataSetRun::before_batch(const Cursor& at) {
 }
 
 void DataSetRun::advanced_to(const Cursor& at) {
-  if (peers_) peers_->set_position(at.epoch, at.position);
+  if (!peers_) return;
+  // Nobody waits for first uses in epochs so late that their positions are too large to count.
+  const bool counted = at.epoch < INT64_MAX / (data_.size() + 1);
+  peers_->set_position(counted ? at.epoch * data_.size() + at.position : INT64_MAX);
 }
 
 std::string DataSetRun::changes_version() const {
@@ -230,6 +235,7 @@ Status DataSetRun::apply(const PlanChanges& changes) {
   FOREBAY_ASSIGN(job_steps_,
                  open_schedule(input_.description(), data, input_.options.seed, ranks, assignment_request(ranks)));
   data_ = std::move(data);
+  if (peers_) set_owners(*peers_, cached_, data_, job_steps_);
   indexed_ = itinerary();
   current_->replace(indexed_);
   return {};

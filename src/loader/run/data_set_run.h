@@ -66,6 +66,7 @@ class DataSetRun final : public Run {
   Status expect_steps_in_order(const char* what) const;
   Result<DataPlan> data_with(const PlanChanges& changes) const;
   Status apply(const PlanChanges& changes);
+  void share_entries(const ExecutionPlan& plan);
   std::vector<SavedPart> parts_at(const Cursor& at) const;
   SizingInput::Mixing mixing_of(const BranchData& branch) const;
 
@@ -74,8 +75,8 @@ class DataSetRun final : public Run {
   std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks without peers=
   // By the identity of their content.
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
+  std::vector<OwnedElements> cached_;  // by branch; empty without `peers_`
   DataPlan data_;
-  ScheduleOptions schedule_;
   JobSteps job_steps_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<CurrentSteps> current_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 #include "plan/placement.h"
+#include "plan/sample_home.h"
 
 namespace forebay {
 
@@ -34,6 +36,54 @@ int64_t number_of_caches(const AssignmentRequest& request, int64_t world_size, C
   return request.known_hosts;
 }
 
+// The hosts, or processes, among which samples are cached. Nothing if the assignment is by count.
+Result<std::optional<Hosts>> caching_hosts(CacheKind kind, int64_t world_size, const AssignmentRequest& request) {
+  if (request.shard_by == ShardBy::kCount) return std::optional<Hosts>();
+  if (request.shard_by == ShardBy::kAuto && kind == CacheKind::kNothing) return std::optional<Hosts>();
+  const int64_t count = number_of_caches(request, world_size, kind);
+  if (count == 0) {
+    if (request.shard_by == ShardBy::kAuto) return std::optional<Hosts>();
+    return invalid_argument(
+        "shard_by='locality' needs to know which ranks share a host, and the launcher does not tell all ranks alike; "
+        "give "
+        "hosts= (how many there are), the same on every rank, or shard_by='count'");
+  }
+  // A single cache has every sample, whichever rank reads it. Assignment by count moves no samples.
+  if (count == 1) return std::optional<Hosts>();
+  // Ranks of one host have consecutive numbers. If they do not divide evenly, the last host has
+  // fewer.
+  return std::optional(Hosts{world_size, (world_size + count - 1) / count});
+}
+
+std::string locality_among(const Hosts& hosts) { return fmt::format("locality, hosts {}", hosts.count()); }
+
+// The caches of samples that are read one by one. If one of them is in memory only, samples belong
+// to processes, and so to their hosts.
+CacheKind cache_kind(const DataPlan& data) {
+  CacheKind kind = CacheKind::kNothing;
+  for (const BranchData& branch : data.branches) {
+    const CacheKind own = branch.ordering.in_groups ? CacheKind::kNothing : cache_kind(branch.branch.description);
+    if (own == CacheKind::kInMemory || kind == CacheKind::kNothing) kind = own;
+  }
+  return kind;
+}
+
+// The assignment of a plan in which a sample may come several times, or from several data sets.
+Result<Assignment> choose_assignment_of_tree(const DataPlan& data, const ScheduleOptions& schedule,
+                                             const AssignmentRequest& request) {
+  std::vector<int64_t> lanes;
+  for (const BranchData& branch : data.branches) lanes.push_back(branch.ordering.lanes);
+  if (std::ranges::any_of(lanes, [](int64_t each) { return each > 1; })) {
+    auto by_leaf = assignment_by_leaf(data.plan, std::move(lanes));
+    return Assignment{by_leaf, "lanes of parts", 1, first_ranks_by_batch(schedule, by_leaf)};
+  }
+  FOREBAY_ASSIGN(const std::optional<Hosts> hosts, caching_hosts(cache_kind(data), schedule.world_size, request));
+  const bool in_groups = std::ranges::all_of(data.branches, &Ordering::in_groups, &BranchData::ordering);
+  if (!hosts || in_groups) return Assignment{assignment_by_count(), "count", 1, first_ranks_by_position(schedule)};
+  return Assignment{assignment_by_home(data.plan, hosts->ranks_per_host), locality_among(*hosts), 1,
+                    first_ranks_by_home(schedule.world_size)};
+}
+
 }  // namespace
 
 Status check_assignment(const AssignmentRequest& request, int64_t world_size) {
@@ -45,51 +95,29 @@ Status check_assignment(const AssignmentRequest& request, int64_t world_size) {
 Status choose_assignment(const Description& description, const ScheduleOptions& schedule,
                          const AssignmentRequest& request, Ordering* ordering) {
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
-  if (ordering->in_groups || request.shard_by == ShardBy::kCount) return {};
-  const CacheKind kind = cache_kind(description);
-  if (request.shard_by == ShardBy::kAuto && kind == CacheKind::kNothing) return {};
-  const int64_t count = number_of_caches(request, schedule.world_size, kind);
-  if (count == 0) {
-    if (request.shard_by == ShardBy::kAuto) return {};
-    return invalid_argument(
-        "shard_by='locality' needs to know which ranks share a host, and the launcher does not tell all ranks alike; "
-        "give "
-        "hosts= (how many there are), the same on every rank, or shard_by='count'");
-  }
-  // A single cache has every sample, whichever rank reads it. Assignment by count moves no samples.
-  if (count == 1) return {};
-  // Ranks of one host have consecutive numbers. If they do not divide evenly, the last host has
-  // fewer.
-  const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
+  if (ordering->in_groups) return {};
+  FOREBAY_ASSIGN(const std::optional<Hosts> hosts,
+                 caching_hosts(cache_kind(description), schedule.world_size, request));
+  if (!hosts) return {};
   const PlacementOptions options{
-      .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
+      .hosts = *hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
   ordering->assignment =
       assignment_by_locality(ordering->order, std::make_shared<const Placement>(ordering->order, options));
-  ordering->assignment_name = fmt::format("locality, hosts {}", hosts.count());
+  ordering->assignment_name = locality_among(*hosts);
   return {};
 }
 
 Result<Assignment> choose_assignment(const Description& description, const DataPlan& data,
                                      const ScheduleOptions& schedule, const AssignmentRequest& request) {
-  const Ordering& first = data.branches.front().ordering;
-  const bool repeats = data.size() != first.order->size();
-  if (data.branches.size() == 1 && (!repeats || first.lanes == 1)) {
-    Ordering ordering = first;
-    // Nothing is known of the owner of a sample that comes several times.
-    const bool owned = !repeats && first.order->permutes();
-    const AssignmentRequest asked = owned ? request : AssignmentRequest{.shard_by = ShardBy::kCount};
-    FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule, asked, &ordering));
-    return Assignment{ordering.assignment, ordering.assignment_name, ordering.lanes};
-  }
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
-  if (request.shard_by == ShardBy::kLocality)
-    return unsupported(
-        "shard_by='locality' is not for many data sets as one yet: leave it out, and each host caches what comes to "
-        "it");
-  std::vector<int64_t> lanes;
-  for (const BranchData& branch : data.branches) lanes.push_back(branch.ordering.lanes);
-  if (std::ranges::all_of(lanes, [](int64_t each) { return each == 1; })) return Assignment{assignment_by_count()};
-  return Assignment{assignment_by_leaf(data.plan, std::move(lanes)), "lanes of parts"};
+  Ordering ordering = data.branches.front().ordering;
+  const bool repeats = data.size() != ordering.order->size();
+  // Draws of one data set in lanes are shared by lane, whatever the samples are.
+  const bool as_one_order = ordering.lanes > 1 || ordering.order->permutes();
+  if (data.branches.size() > 1 || repeats || !as_one_order) return choose_assignment_of_tree(data, schedule, request);
+  FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule, request, &ordering));
+  return Assignment{ordering.assignment, ordering.assignment_name, ordering.lanes,
+                    first_ranks_by_position(schedule, ordering.lanes)};
 }
 
 }  // namespace forebay

@@ -8,6 +8,7 @@
 #include "loader/samples/data_plan.h"
 #include "pipeline/description.h"
 #include "plan/equal_batches.h"
+#include "plan/first_ranks.h"
 
 namespace forebay {
 
@@ -41,11 +42,13 @@ struct Assignment {
   std::shared_ptr<const ShardAssignment> ranks;
   std::string name = "count";  ///< in messages about ranks
   int64_t lanes = 1;           ///< of the whole epoch; 1 for a pipeline with several branches
+  std::shared_ptr<const FirstRanks> first_ranks = nullptr;  ///< which rank caches a sample
 };
 
-/// The same for all branches of a pipeline. Lanes of one branch among several, or of an order that
-/// is repeated, are shared by assignment_by_leaf(). Unsupported if kLocality is requested for
-/// several branches.
+/// The same for all branches of a pipeline. One permutation of one data set has a placement. In any
+/// other plan samples have homes (assignment_by_home()), unless all are in row groups or some in
+/// lanes: lanes of one branch among several, or of an order that is repeated, are shared by
+/// assignment_by_leaf().
 Result<Assignment> choose_assignment(const Description& description, const DataPlan& data,
                                      const ScheduleOptions& schedule, const AssignmentRequest& request);
 

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "forebay/pipeline.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/loader_test_support.h"
+#include "plan/sample_home.h"
 #include "plan/shard_assignment.h"
 
 namespace forebay {
@@ -61,6 +63,46 @@ TEST(ChooseAssignment, ImpossibleHostsAreRefused) {
 
 TEST(ChooseAssignment, RowGroupsAreAlwaysAssignedByLane) {
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "0"), 8, {.shard_by = ShardBy::kLocality}, /*in_groups=*/true));
+}
+
+// How many rows of an epoch come to the home of their sample, and how many there are.
+std::pair<int64_t, int64_t> rows_at_home(const Pipeline& pipeline, const JobOptions& job) {
+  const auto loader = Loader::open(pipeline, {.seed = 5, .job = job});
+  EXPECT_TRUE(loader.ok()) << loader.status().to_string();
+  EXPECT_TRUE((*loader)->prepare().ok());
+  int64_t at_home = 0, rows = 0;
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    const auto plan = (*loader)->plan(/*epoch=*/1, rank, 4, INT64_MAX);
+    EXPECT_TRUE(plan.ok()) << plan.status().to_string();
+    for (const PlannedStep& step : plan->first) {
+      EXPECT_EQ(step.ids.size(), 10U) << "equal counts";
+      rows += std::ssize(step.ids);
+      at_home += std::ranges::count(step.ids, rank, [](int64_t id) { return home_of(id, 4); });
+    }
+  }
+  return {at_home, rows};
+}
+
+TEST(ChooseAssignment, SamplesThatMayComeSeveralTimesHaveHomes) {
+  const auto part = [](const char* ram, const char* disk) {
+    return arrays({{"x", counting(400)}}).shuffle().cache({.ram = ram, .disk = disk});
+  };
+  const auto mixed = [&](const char* ram, const char* disk) {
+    return mix({{"a", part(ram, disk)}, {"b", part(ram, "0")}}, {.weights = {{"a", 1}, {"b", 2}}, .samples = 800});
+  };
+  const JobOptions job{.rank = 0, .world_size = 4}, on_hosts{.rank = 0, .world_size = 4, .hosts = 4};
+  JobOptions by_count = on_hosts;
+  by_count.shard_by = ShardBy::kCount;
+  for (const Pipeline& pipeline :
+       {mixed("1MiB", "0"), mixed("1MiB", "1MiB"), part("1MiB", "0").sample({.n = 800}), part("1MiB", "0").repeat(2)}) {
+    const auto [at_home, rows] = rows_at_home(pipeline.batch(10), job);
+    EXPECT_EQ(rows, 800);
+    EXPECT_GT(at_home, 600) << "a cache in memory alone belongs to a process";
+    EXPECT_LT(rows_at_home(pipeline.batch(10), by_count).first, 300);
+  }
+  const Pipeline on_disk = part("1MiB", "1MiB").repeat(2).batch(10);
+  EXPECT_LT(rows_at_home(on_disk, job).first, 300) << "the number of hosts is unknown";
+  EXPECT_GT(rows_at_home(on_disk, on_hosts).first, 600);
 }
 
 TEST(ChooseAssignment, ThePlanMatchesTheLoaderAndReusesCachesFromTheSecondEpochOn) {

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/chunk_source.h"
 #include "loader/compile/bucket_step.h"
 #include "loader/describe/check.h"
@@ -49,14 +51,18 @@ Result<JobSteps> open_buckets(const Description& description, const OpSpec& buck
   FOREBAY_RETURN_IF_ERROR(check_assignment(request, world_size));
   if (request.shard_by == ShardBy::kLocality)
     return unsupported(
-        "shard_by='locality' is not for .bucket() yet: leave it out, and each host caches what comes to it");
+        fmt::format("shard_by='locality' moves rows between the batches of a step, and .{}() gives each rank a batch "
+                    "of like lengths as a whole; leave it out (with peers= each host asks the others for what they "
+                    "have cached), or use .batch(n)",
+                    bucket.name));
   std::vector<SampleLengths> lengths;
   for (const BranchData& branch : data.branches) lengths.push_back(branch.chosen.lengths);
   BucketingOptions options = bucket_options(bucket, lengths, mixed_rows(data), seed);
   options.repeats = repeats(description);
+  Assignment batches{.ranks = nullptr, .name = "batches"};
+  batches.first_ranks = first_ranks_by_lengths(data.plan, lengths, options, world_size);
   return JobSteps{std::make_shared<BucketedBatches>(data.plan, std::move(lengths), options, world_size),
-                  {.ranks = nullptr, .name = "batches"},
-                  2 * options.window};
+                  std::move(batches), 2 * options.window};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "serve/client/absolute_paths.h"
 
 #include <span>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,8 +38,9 @@ void make_absolute(Json& value, const std::string& folder) {
 
 }  // namespace
 
-Result<Description> with_absolute_paths(const Description& description, const std::string& folder) {
-  OpSpec source = description.steps().front();
+namespace {
+
+Status make_source_absolute(OpSpec& source, const std::string& folder) {
   const SourceDef* const def = find_source(source.name);
   for (const ArgDef& arg : def == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(def->args)) {
     // An argument with a default describes how places are used and is not a place itself.
@@ -46,6 +49,20 @@ Result<Description> with_absolute_paths(const Description& description, const st
   }
   // The arrays of this source are the paths of their files.
   if (source.name == "arrays" && source.args.contains("fields")) make_absolute(source.args["fields"], folder);
+  for (PipelinePart& part : source.parts) {
+    Result<Description> absolute = with_absolute_paths(part.pipeline, folder);
+    if (!absolute.ok()) return Status(absolute.status().code(), part.name + ": " + absolute.status().message());
+    part.pipeline = std::move(*absolute);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Description> with_absolute_paths(const Description& description, const std::string& folder) {
+  if (description.steps().empty()) return description;
+  OpSpec source = description.steps().front();
+  FOREBAY_RETURN_IF_ERROR(make_source_absolute(source, folder));
   Description result(std::move(source));
   for (size_t i = 1; i < description.steps().size(); ++i) {
     OpSpec op = description.steps()[i];

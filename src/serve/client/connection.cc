@@ -216,6 +216,7 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   }
   batch.ids = std::move(message.ids);
   batch.positions = std::move(message.positions);
+  batch.parts = std::move(message.parts);
   batch.padding = message.padding;
   batch.epoch = message.epoch;
   batch.step = message.step;

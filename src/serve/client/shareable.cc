@@ -15,13 +15,22 @@
 
 namespace forebay {
 
-Result<std::string> portable(const Pipeline& pipeline) {
-  const Description& description = pipeline.description();
-  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "share="));
-  if (!description.steps().empty() && is_unbounded(description.steps().front()))
+namespace {
+
+Status check_branch(const Description& branch) {
+  if (branch.steps().empty()) return {};
+  if (is_unbounded(branch.steps().front()))
     return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
-  if (find_step(description, OpEffect::kReplay) != nullptr)
+  if (find_step(branch, OpEffect::kReplay) != nullptr)
     return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> portable(const Pipeline& pipeline) {
+  for (const Branch& branch : branches_of(pipeline.description()))
+    FOREBAY_RETURN_IF_ERROR(check_branch(branch.description));
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   FOREBAY_ASSIGN(const Description absolute, with_absolute_paths(pipeline.description(), folder));

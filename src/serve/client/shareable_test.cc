@@ -37,6 +37,18 @@ TEST(AbsolutePaths, reach_into_the_arguments_of_arrays) {
   EXPECT_NE(text.find("\"/b.npy\""), std::string::npos) << text;
 }
 
+TEST(AbsolutePaths, reach_into_parts_of_parts) {
+  const Pipeline inner = mix({{"en", images("en")}, {"de", images("/de")}});
+  const Result<Description> result =
+      with_absolute_paths(mix({{"web", inner}, {"code", images("code")}}).batch(2).description(), "/data");
+  ASSERT_TRUE(result.ok()) << result.status().to_string();
+  const std::vector<PipelinePart>& parts = result->steps()[0].parts;
+  const std::vector<PipelinePart>& web = parts[0].pipeline.steps()[0].parts;
+  EXPECT_EQ(web[0].pipeline.steps()[0].args["root"], "/data/en");
+  EXPECT_EQ(web[1].pipeline.steps()[0].args["root"], "/de");
+  EXPECT_EQ(parts[1].pipeline.steps()[0].args["root"], "/data/code");
+}
+
 TEST(AbsolutePaths, change_no_step_without_a_path) {
   const Pipeline pipeline = images("photos").shuffle().decode_image().resize({8, 8}).batch(2);
   const Description before = pipeline.description();
@@ -67,6 +79,14 @@ TEST(Portable, pipelines_have_no_user_code_and_no_arrays_in_memory) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     EXPECT_NE(status.message().find("share=None"), std::string::npos) << status.message();
   }
+}
+
+TEST(Portable, parts_have_no_user_code_either_and_are_named) {
+  const Pipeline with_function = images("photos").map([](Sample&) { return Status(); });
+  const Status status = portable(mix({{"web", images("a")}, {"own", with_function}}).batch(2)).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("share=None"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("'own'"), std::string::npos) << status.message();
 }
 
 TEST(Shareable, options_without_streams_and_peers_are) {

@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "forebay/ledger.h"
+#include "loader/describe/check.h"
 #include "loader/peers/distributed.h"
 #include "loader/run/checkpoint.h"
 #include "pipeline/description.h"
@@ -30,6 +31,14 @@ constexpr int kMaxRestarts = 5;                   // restarts in a row without a
 constexpr std::chrono::seconds kExitsWithin{10};  // a server that exits does so within this time
 constexpr int kMaxAttempts = 10;                  // attempts to connect: a server may be exiting
 
+std::shared_ptr<const std::vector<std::string>> names_of_parts(const Description& description) {
+  const std::vector<Branch> branches = branches_of(description);
+  if (branches.size() == 1) return nullptr;
+  std::vector<std::string> names;
+  for (const Branch& branch : branches) names.push_back(branch.name());
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
 }  // namespace
 
 struct SharedLoader::Impl {
@@ -46,6 +55,8 @@ struct SharedLoader::Impl {
   std::string last_state FOREBAY_GUARDED_BY(mutex);      // last known position
   int64_t size FOREBAY_GUARDED_BY(mutex) = 0;
   std::string fingerprint FOREBAY_GUARDED_BY(mutex);
+  /// Batch::part_names of all batches.
+  std::shared_ptr<const std::vector<std::string>> part_names;
   bool closed FOREBAY_GUARDED_BY(mutex) = false;
   /// The next answer is dropped if it is the end of an epoch that is over.
   bool drop_next_end FOREBAY_GUARDED_BY(mutex) = false;
@@ -120,6 +131,7 @@ struct SharedLoader::Impl {
   Status change_position(MessageType type, const std::string& body);
   Result<std::optional<Batch>> accept_answer(const std::shared_ptr<Connection>& from, Connection::Next next,
                                              bool* timed_out);
+  Status load(const LoadRequest& request);
   void restart_epoch();
 };
 
@@ -229,7 +241,7 @@ Status SharedLoader::Impl::move_server_back() {
   {
     const Lock lock(mutex);
     end_lost = std::exchange(end_pending, false);
-    here = {last_state, true};
+    here = {.state = last_state};
   }
   return ask(MessageType::kLoadState, to_message(here)).status();
 }
@@ -240,13 +252,20 @@ Status SharedLoader::Impl::change_position(MessageType type, const std::string& 
   FOREBAY_RETURN_IF_ERROR(usable());
   FOREBAY_ASSIGN(const Position here, position());
   (void)current()->discard_next();
-  FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
+  FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{.state = here.state})).status());
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
   {
     const Lock lock(mutex);
     drop_next_end = end_pending = end_lost = false;
   }
   return fetch_info();
+}
+
+Status SharedLoader::Impl::load(const LoadRequest& request) {
+  FOREBAY_RETURN_IF_ERROR(change_position(MessageType::kLoadState, to_message(request)));
+  const Lock lock(mutex);
+  at_loaded_state = true;
+  return {};
 }
 
 // Takes an answer of `from`: a batch, the end of an epoch, or nothing yet.
@@ -265,6 +284,7 @@ Result<std::optional<Batch>> SharedLoader::Impl::accept_answer(const std::shared
   // Another thread has replaced the server meanwhile, and the new one is at the position before
   // this batch.
   if (current() != from) FOREBAY_RETURN_IF_ERROR(move_server_back());
+  if (next.batch) next.batch->part_names = part_names;
   return std::move(next.batch);
 }
 
@@ -276,7 +296,7 @@ void SharedLoader::Impl::restart_epoch() {
   Result<Checkpoint> checkpoint = Checkpoint::from_json(here->state);
   if (!checkpoint.ok() || checkpoint->cursor.position == 0) return;
   checkpoint->cursor = {checkpoint->cursor.epoch, 0, 0};
-  (void)change_position(MessageType::kLoadState, to_message(LoadRequest{checkpoint->to_json(), true}));
+  (void)change_position(MessageType::kLoadState, to_message(LoadRequest{.state = checkpoint->to_json()}));
 }
 
 SharedLoader::SharedLoader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -301,6 +321,7 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   options.job.world_size = rank_info.world_size;
   if (!options.job.hosts && rank_info.hosts > 0) options.job.hosts = rank_info.hosts;
   impl->pipeline = pipeline;
+  impl->part_names = names_of_parts(pipeline.description());
   impl->options = options;
   impl->share = std::move(share);
   impl->request.options = std::move(options);
@@ -403,18 +424,16 @@ int SharedLoader::world_size() const { return *impl_->options.job.world_size; }
 const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
 
 Status SharedLoader::load_state(const std::string& json, bool strict) {
-  FOREBAY_RETURN_IF_ERROR(impl_->change_position(MessageType::kLoadState, to_message(LoadRequest{json, strict})));
-  const Lock lock(impl_->mutex);
-  impl_->at_loaded_state = true;
-  return {};
+  return impl_->load({json, strict, /*changed_parts=*/false});
 }
 
-Status SharedLoader::load_state_of_changed_parts(const std::string&, bool) {
-  return unsupported("parts=\"changed\" is not for shared loaders yet: leave share= out");
+Status SharedLoader::load_state_of_changed_parts(const std::string& json, bool strict) {
+  return impl_->load({json, strict, /*changed_parts=*/true});
 }
 
-Status SharedLoader::set_weights(const std::map<std::string, double>&) {
-  return unsupported("set_weights() is not for shared loaders yet: leave share= out");
+Status SharedLoader::set_weights(const std::map<std::string, double>& weights) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  return impl_->change_position(MessageType::kSetWeights, to_message(weights));
 }
 
 Ledger SharedLoader::stats() const {

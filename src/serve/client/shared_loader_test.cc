@@ -283,5 +283,68 @@ TEST(SharedLoader, loaders_of_one_pipeline_and_two_seeds_have_orders_of_their_ow
   EXPECT_EQ(of_second, digest_of(epoch_of(*own_second)));
 }
 
+/// A data set twice, with shares.
+Pipeline mixed(const Data& data, int64_t batch = 7) {
+  const Pipeline part = arrays({{"x", Array{{}, data.npy()}}}).shuffle();
+  return mix({{"a", part}, {"b", part.sample({.n = 40})}}, {.weights = {{"a", 1}, {"b", 1}}, .samples = 100})
+      .batch(batch);
+}
+
+TEST(SharedLoader, batches_of_parts_and_changes_of_their_weights_are_those_of_a_loader) {
+  const Data data;
+  Running server(data.socket());
+  for (const int together : {0, 1}) {
+    const auto here = std::move(*Loader::open(mixed(data))), later = std::move(*Loader::open(mixed(data)));
+    const auto there = shared(data, mixed(data), {}, together);
+    for (const double weight : {1, 3, 0}) {
+      if (weight != 1) {
+        for (BatchLoader* const loader :
+             {static_cast<BatchLoader*>(here.get()), static_cast<BatchLoader*>(there.get())})
+          ASSERT_TRUE(loader->set_weights({{"a", weight}, {"b", 1}}).ok());
+      }
+      for (int i = 0; i < 4; ++i) {
+        const auto x = here->next(), y = there->next();
+        ASSERT_TRUE(x.ok() && y.ok()) << x.status().to_string() << y.status().to_string();
+        EXPECT_EQ((*x)->ids, (*y)->ids);
+        EXPECT_EQ((*x)->parts, (*y)->parts);
+        ASSERT_TRUE((*y)->part_names);
+        EXPECT_EQ(*(*x)->part_names, *(*y)->part_names);
+        ASSERT_EQ(here->state(), there->state());
+      }
+    }
+    ASSERT_TRUE(later->load_state(there->state()).ok());
+    step_both(*later, *there, 20);
+    const Status unknown = there->set_weights({{"c", 1}});
+    EXPECT_EQ(unknown.to_string(), here->set_weights({{"c", 1}}).to_string());
+    EXPECT_EQ(there->stats().parts.size(), 2U);
+  }
+}
+
+TEST(SharedLoader, goes_on_with_changed_parts_as_a_loader_does) {
+  const Data data;
+  Running server(data.socket());
+  const auto before = std::move(*Loader::open(mixed(data)));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(before->next().ok());
+  const Pipeline part = arrays({{"x", Array{{}, data.npy()}}}).shuffle();
+  const Pipeline more = mix({{"a", part}, {"b", part.sample({.n = 40})}, {"c", part}},
+                            {.weights = {{"a", 1}, {"b", 1}, {"c", 1}}, .samples = 100})
+                            .batch(7);
+  const auto here = std::move(*Loader::open(more));
+  const auto there = shared(data, more);
+  EXPECT_EQ(there->load_state(before->state()).code(), Code::kStateMismatch);
+  ASSERT_TRUE(here->load_state_of_changed_parts(before->state()).ok());
+  ASSERT_TRUE(there->load_state_of_changed_parts(before->state()).ok());
+  step_both(*here, *there, 20);
+}
+
+TEST(SharedLoader, that_restarts_epochs_changes_weights_between_them_only) {
+  const Data data;
+  Running server(data.socket());
+  const auto there = shared(data, mixed(data), {.restart = true});
+  EXPECT_TRUE(there->set_weights({{"a", 2}, {"b", 1}}).ok());
+  ASSERT_TRUE(there->next().ok());
+  EXPECT_EQ(there->set_weights({{"a", 1}, {"b", 1}}).code(), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace forebay

@@ -52,6 +52,15 @@ void carry_store(const StoreStats& before, StoreStats& now) {
   carry_histogram(before.latency_seconds, now.latency_seconds);
 }
 
+// Complete passes are counted from the position, and not from when the loader was opened.
+void carry_parts(const std::vector<PartStats>& before, std::vector<PartStats>& now) {
+  for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    now[i].samples += before[i].samples;
+    now[i].bytes += before[i].bytes;
+    now[i].waiting_seconds += before[i].waiting_seconds;
+  }
+}
+
 void carry_waits(const WaitStats& before, WaitStats& now) {
   for (const auto part :
        {&WaitStats::plan, &WaitStats::arrival, &WaitStats::memory, &WaitStats::slot, &WaitStats::storage,
@@ -77,6 +86,7 @@ void carry_tuning(const Ledger& before, Ledger& now) {
 
 void carry_counters(const Ledger& before, Ledger& now, bool same_store) {
   carry_steps(before.steps, now.steps);
+  carry_parts(before.parts, now.parts);
   // The first store is that of the data set. The others are disks of caches.
   if (!same_store && !before.stores.empty() && !now.stores.empty() &&
       before.stores.front().name == now.stores.front().name)

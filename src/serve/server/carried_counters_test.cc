@@ -14,6 +14,8 @@ TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
       {.name = "decode_image", .samples = 1}, {.name = "cache", .samples = 1}, {.name = "resize", .samples = 2}};
   before.stores = {{.name = "files", .requests = 7}};
   now.stores = {{.name = "files", .requests = 1}};
+  before.parts = {{.name = "web", .samples = 3, .passes = 1, .bytes = 30, .waiting_seconds = 2}};
+  now.parts = {{.name = "web", .samples = 1, .passes = 2, .bytes = 10, .waiting_seconds = 1}};
   before.chunks = {1, 0};
   now.chunks = {0, 2};
   before.batches = 9;
@@ -28,6 +30,10 @@ TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
   EXPECT_EQ(apart.steps[1].samples, 1);
   EXPECT_EQ(apart.steps[2].samples, 6);
   EXPECT_EQ(apart.stores[0].requests, 8U);
+  EXPECT_EQ(apart.parts[0].samples, 4);
+  EXPECT_EQ(apart.parts[0].passes, 2) << "counted from the beginning of training";
+  EXPECT_EQ(apart.parts[0].bytes, 40U);
+  EXPECT_EQ(apart.parts[0].waiting_seconds, 3);
   EXPECT_EQ(apart.chunks, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(apart.batches, 10);
   EXPECT_EQ(apart.waits.storage, 2);

@@ -144,6 +144,7 @@ Result<std::string> ClientSession::answer_of_loader(const Frame& frame, Feed& fe
     case MessageType::kPrepare: status = loader.prepare(); break;
     case MessageType::kSetEpoch: status = set_epoch(frame.body, feed); break;
     case MessageType::kLoadState: status = load_state(frame.body, feed); break;
+    case MessageType::kSetWeights: status = set_weights(frame.body, feed); break;
     case MessageType::kBeginTrace: status = begin_trace(frame.body, feed); break;
     case MessageType::kEndTrace: status = end_trace(feed); break;
     default: status = unsupported("a request that this server does not know");
@@ -164,7 +165,17 @@ Status ClientSession::set_epoch(const std::string& body, Feed& feed) {
 
 Status ClientSession::load_state(const std::string& body, Feed& feed) {
   FOREBAY_ASSIGN(const LoadRequest request, from_message<LoadRequest>(body));
-  FOREBAY_RETURN_IF_ERROR(feed.position().load_state(request.state, request.strict));
+  Loader& loader = feed.position();
+  FOREBAY_RETURN_IF_ERROR(request.changed_parts ? loader.load_state_of_changed_parts(request.state, request.strict)
+                                                : loader.load_state(request.state, request.strict));
+  position_changed(feed);
+  return {};
+}
+
+Status ClientSession::set_weights(const std::string& body, Feed& feed) {
+  const Result<std::map<std::string, double>> weights = from_message<std::map<std::string, double>>(body);
+  FOREBAY_RETURN_IF_ERROR(weights.status());
+  FOREBAY_RETURN_IF_ERROR(feed.position().set_weights(*weights));
   position_changed(feed);
   return {};
 }
@@ -298,6 +309,7 @@ Result<BatchMessage> ClientSession::describe(const Batch& batch, HeldBatch& held
   }
   message.ids = batch.ids;
   message.positions = batch.positions;
+  message.parts = batch.parts;
   message.padding = batch.padding;
   message.epoch = batch.epoch;
   message.step = batch.step;

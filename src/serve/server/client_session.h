@@ -69,6 +69,7 @@ class ClientSession {
   Result<std::string> open(const std::string& body);
   Status set_epoch(const std::string& body, Feed& feed);
   Status load_state(const std::string& body, Feed& feed);
+  Status set_weights(const std::string& body, Feed& feed);
   Status begin_trace(const std::string& body, Feed& feed);
   Status end_trace(Feed& feed);
   Status next(const std::string& body);

@@ -24,15 +24,30 @@ bool ends_prefix(const OpSpec& op) {
 
 bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kValues); }
 
-bool same_step(const OpSpec& a, const OpSpec& b) { return a.name == b.name && a.args == b.args; }
+std::string step_key(const OpSpec& op) {
+  std::string key = fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+  for (const PipelinePart& part : op.parts) key += fmt::format("\n{}: {}", part.name, part.pipeline.to_string());
+  return key;
+}
+
+bool same_step(const OpSpec& a, const OpSpec& b) {
+  if (a.name != b.name || a.args != b.args) return false;
+  return (a.parts.empty() && b.parts.empty()) || step_key(a) == step_key(b);
+}
+
+// Whether a cache may stand behind the source: no step of its parts ends the prefix.
+bool begins_prefix(const OpSpec& source) {
+  return std::ranges::all_of(source.parts, [](const PipelinePart& part) {
+    return begins_prefix(part.pipeline.steps().front()) && std::ranges::none_of(part.pipeline.steps(), ends_prefix);
+  });
+}
 
 // Returns a text that identifies the first `steps` steps.
 std::string prefix_key(const Description& description, size_t steps) {
   std::string key;
   for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
     const OpSpec& op = description.steps()[i];
-    if (!is_order(op))
-      key += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (!is_order(op)) key += step_key(op);
   }
   return key;
 }
@@ -51,7 +66,7 @@ size_t past_orders(const Description& description, size_t step) {
 }  // namespace
 
 size_t shared_steps(const Description& a, const Description& b) {
-  if (!same_step(a.steps().front(), b.steps().front())) return 0;
+  if (!same_step(a.steps().front(), b.steps().front()) || !begins_prefix(a.steps().front())) return 0;
   size_t common = 0;
   for (size_t i = 1, j = 1;; ++i, ++j) {
     i = past_orders(a, i);

@@ -16,7 +16,8 @@ namespace forebay {
 /// Returns the length of the longest common prefix of two pipelines whose results can be cached.
 /// The prefix has equal steps and gives the same in each epoch. It ends before the first step that
 /// differs, draws random numbers, makes batches or is user code. Steps that only choose an order
-/// are skipped and may differ. Returns 0 if the sources differ or no common step computes values.
+/// are skipped and may differ. Returns 0 if the sources or their parts differ, if a step of a part
+/// would end the prefix, or if no common step computes values.
 size_t shared_steps(const Description& a, const Description& b);
 
 /// Returns the pipeline with a `.cache(ram=…, disk=0)` after its first `steps` steps, or unchanged

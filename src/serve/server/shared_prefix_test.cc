@@ -90,6 +90,23 @@ TEST(SharedPrefixes, steps_with_other_arguments_differ) {
             0U);
 }
 
+TEST(SharedPrefixes, parts_that_differ_or_draw_share_nothing) {
+  const auto of = [](const Pipeline& web, const Pipeline& code, double weight = 1) {
+    return steps_of(
+        mix({{"web", web}, {"code", code}}, {.weights = {{"web", weight}, {"code", 1}}}).resize({8, 8}).batch(4));
+  };
+  const Description a = of(photographs("a"), photographs("b"));
+  EXPECT_EQ(shared_steps(a, of(photographs("a"), photographs("b"))), 2U) << "behind both parts";
+  EXPECT_EQ(shared_steps(a, of(photographs("a"), photographs("c"))), 0U);
+  EXPECT_EQ(shared_steps(a, of(photographs("a"), photographs("b"), 2)), 0U);
+  const Description drawing = of(photographs("a"), photographs("b").random_flip());
+  EXPECT_EQ(shared_steps(drawing, drawing), 0U) << "a cache behind the parts would keep what one of them drew";
+  SharedPrefixes known;
+  known.set_bytes(256 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(a, 2), 128 * kMiB);
+  EXPECT_EQ(known.reserve_bytes(of(photographs("a"), photographs("c")), 2), 64 * kMiB) << "other parts, other results";
+}
+
 TEST(SharedPrefixes, no_cache_is_added_after_no_step_or_the_last_one) {
   const Description steps = steps_of(photographs().resize({64, 64}).batch(4));
   EXPECT_EQ(with_cache_after(steps, 0, kMiB).steps().size(), steps.steps().size());

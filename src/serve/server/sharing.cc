@@ -23,6 +23,8 @@ Pipeline with_steps(const Pipeline& source, const Description& steps) {
 /// equal states.
 std::string batches_key(const OpenRequest& request, const std::string& pipeline) {
   LoaderOptions same = request.options;
+  // The client itself returns to the beginning of an epoch.
+  same.restart = false;
   // These affect speed and memory, but not the batches.
   same.resources.threads.reset();
   same.resources.requests.reset();

@@ -19,6 +19,11 @@ void fields(Archive& archive, StepStats& value) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, PartStats& value) {
+  archive(value.name, value.samples, value.passes, value.bytes, value.waiting_seconds);
+}
+
+template <typename Archive>
 void fields(Archive& archive, StoreStats& value) {
   archive(value.name, value.requests, value.listings, value.heads, value.opens, value.immediate, value.waited,
           value.bytes, value.errors, value.in_flight, value.attempts, value.retries, value.throttled, value.timeouts,
@@ -59,7 +64,8 @@ void fields(Archive& archive, TuningStats& value) {
 
 template <typename Archive>
 void fields(Archive& archive, Ledger& value) {
-  archive(value.steps, value.stores, value.caches, value.memory_budget, value.memory_used, value.memory_peak);
+  archive(value.steps, value.parts, value.stores, value.caches, value.memory_budget, value.memory_used,
+          value.memory_peak);
   archive(value.memory_batches, value.memory_fetched, value.memory_working, value.memory_pool, value.memory_chunks,
           value.memory_index, value.memory_caches, value.memory_reads, value.memory_columns);
   archive(value.chunks, value.index_bytes, value.threads, value.requests, value.batches, value.samples, value.errors,

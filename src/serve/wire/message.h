@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// Version of the message formats. Both ends must have the same one.
-inline constexpr uint32_t kServeVersion = 1;
+inline constexpr uint32_t kServeVersion = 2;
 inline constexpr uint64_t kServeMagic = 0x3165767265734246;  // "FBserve1"
 
 /// Types of messages. The server answers each request of a client with one message, in order.
@@ -33,9 +33,10 @@ enum class MessageType : uint16_t {
   kDescribe,   ///< → kDone with a SourceInfo
   kBeginTrace,
   kEndTrace,
-  kClose,   ///< closes the client's loader; batches stay valid until they are freed
-  kStatus,  ///< → kDone with a JSON text
-  kStop,    ///< stops the server
+  kClose,       ///< closes the client's loader; batches stay valid until they are freed
+  kStatus,      ///< → kDone with a JSON text
+  kStop,        ///< stops the server
+  kSetWeights,  ///< map from names of parts to weights
   // Answers of the server.
   kDone = 100,
   kFailed,  ///< Status
@@ -76,6 +77,7 @@ struct LoaderInfo {
 struct LoadRequest {
   std::string state;
   bool strict = true;
+  bool changed_parts = false;  ///< see BatchLoader::load_state_of_changed_parts()
 };
 
 struct TraceRequest {
@@ -114,6 +116,7 @@ struct BatchMessage {
   uint64_t number = 0;  ///< names the batch in kFreed
   std::vector<FieldMessage> fields;
   std::vector<int64_t> ids, positions;
+  std::vector<int32_t> parts;  ///< see Batch::parts
   int64_t padding = 0, epoch = 0, step = 0;
   Position after;                       ///< position after this batch
   std::vector<uint64_t> dropped_slabs;  ///< slabs that no later batch uses
@@ -143,7 +146,8 @@ template <typename Archive>
 void fields(Archive& archive, LoaderOptions& value) {
   JobOptions& job = value.job;
   ResourceOptions& resources = value.resources;
-  archive(value.seed, value.epochs, job.rank, job.world_size, resources.threads, resources.requests, resources.memory);
+  archive(value.seed, value.epochs, value.restart, job.rank, job.world_size, resources.threads, resources.requests,
+          resources.memory);
   checked_enum(archive, value.errors.on_error, OnError::kReplace);
   checked_enum(archive, job.shard_by, ShardBy::kLocality);
   archive(value.storage_options, job.hosts);
@@ -172,7 +176,7 @@ void fields(Archive& archive, LoaderInfo& value) {
 
 template <typename Archive>
 void fields(Archive& archive, LoadRequest& value) {
-  archive(value.state, value.strict);
+  archive(value.state, value.strict, value.changed_parts);
 }
 
 template <typename Archive>
@@ -221,7 +225,7 @@ void fields(Archive& archive, FieldMessage& value) {
 
 template <typename Archive>
 void fields(Archive& archive, BatchMessage& value) {
-  archive(value.number, value.fields, value.ids, value.positions, value.padding, value.epoch, value.step);
+  archive(value.number, value.fields, value.ids, value.positions, value.parts, value.padding, value.epoch, value.step);
   archive(value.after, value.dropped_slabs);
 }
 

@@ -28,7 +28,7 @@ Hello sample<Hello>() {
 }
 template <>
 LoadRequest sample<LoadRequest>() {
-  return {"{\"epoch\": 2}", false};
+  return {"{\"epoch\": 2}", false, true};
 }
 template <>
 TraceRequest sample<TraceRequest>() {
@@ -62,6 +62,7 @@ BatchMessage sample<BatchMessage>() {
                    {4, 5}}};
   batch.ids = {7, 8};
   batch.positions = {70, 80};
+  batch.parts = {1, 0};
   batch.padding = 1;
   batch.epoch = 3;
   batch.step = 44;
@@ -83,6 +84,7 @@ OpenRequest sample<OpenRequest>() {
   request.pipeline = "{\"steps\": []}";
   request.options.seed = UINT64_MAX;
   request.options.epochs = 3;
+  request.options.restart = true;
   request.options.job.rank = 1;
   request.options.job.world_size = 2;
   request.options.resources.threads = 3;
@@ -101,6 +103,7 @@ template <>
 Ledger sample<Ledger>() {
   Ledger ledger;
   ledger.steps.push_back({"decode", 5, 10, 20, 1.5, 0.25, 0.5});
+  ledger.parts.push_back({"web/en", 5, 2, 40, 0.5});
   ledger.stores.emplace_back().latency_seconds = {{1.0, 2.0}, {3, 4, 5}, 6.0};
   ledger.caches.emplace_back().ram.off = "no memory";
   ledger.chunks = {1, 2, 1};
@@ -169,6 +172,7 @@ TEST(Messages, of_a_batch_say_where_each_tensor_lies) {
   EXPECT_EQ(read.fields[1].string_offsets.shape, std::vector<int64_t>{5});
   EXPECT_EQ(read.fields[1].lengths, (std::vector<int64_t>{4, 5}));
   EXPECT_EQ(read.ids, (std::vector<int64_t>{7, 8}));
+  EXPECT_EQ(read.parts, (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(read.after.state, kPosition.state);
   EXPECT_EQ(read.dropped_slabs, (std::vector<uint64_t>{5, 6}));
 }
@@ -214,15 +218,15 @@ uint64_t checksum(const std::string& bytes) {
 
 // Both ends may be of different releases, so a change of the bytes needs another kServeVersion.
 TEST(Messages, keep_their_bytes_as_long_as_the_version_stays) {
-  EXPECT_EQ(kServeVersion, 1U);
-  EXPECT_EQ(checksum(to_message(sample<Hello>())), 0x8b595bf6cc6fef12U);
-  EXPECT_EQ(checksum(to_message(sample<OpenRequest>())), 0x4acd1495a3a150c0U);
-  EXPECT_EQ(checksum(to_message(sample<LoadRequest>()) + to_message(sample<TraceRequest>())), 0x8f56bc58cb497b03U);
+  EXPECT_EQ(kServeVersion, 2U);
+  EXPECT_EQ(checksum(to_message(sample<Hello>())), 0xa2e02d952e9b18cbU);
+  EXPECT_EQ(checksum(to_message(sample<OpenRequest>())), 0x57e04369ec9b01afU);
+  EXPECT_EQ(checksum(to_message(sample<LoadRequest>()) + to_message(sample<TraceRequest>())), 0x60d793625865ad56U);
   EXPECT_EQ(checksum(to_message(sample<LoaderInfo>()) + to_message(sample<SourceInfo>())), 0x10daef40fa7627b1U);
-  EXPECT_EQ(checksum(to_message(sample<BatchMessage>()) + to_message(sample<EndMessage>())), 0x89fa863f92e27aedU);
+  EXPECT_EQ(checksum(to_message(sample<BatchMessage>()) + to_message(sample<EndMessage>())), 0x4322ccabe350f082U);
   EXPECT_EQ(checksum(to_message(sample<std::vector<SlabMessage>>())), 0x531bdd981a22057fU);
   EXPECT_EQ(checksum(to_message(sample<std::vector<ErrorEntry>>())), 0x9003a586be7ae6f2U);
-  EXPECT_EQ(checksum(to_message(sample<Ledger>())), 0x527169de4657d9e1U);
+  EXPECT_EQ(checksum(to_message(sample<Ledger>())), 0xcc433590faeb6aeeU);
 }
 
 TEST(Messages, have_numbers_that_do_not_change) {
@@ -230,6 +234,7 @@ TEST(Messages, have_numbers_that_do_not_change) {
   EXPECT_EQ(static_cast<int>(MessageType::kNext), 4);
   EXPECT_EQ(static_cast<int>(MessageType::kFreed), 5);
   EXPECT_EQ(static_cast<int>(MessageType::kStop), 16);
+  EXPECT_EQ(static_cast<int>(MessageType::kSetWeights), 17);
   EXPECT_EQ(static_cast<int>(MessageType::kDone), 100);
   EXPECT_EQ(static_cast<int>(MessageType::kNotYet), 105);
 }
