@@ -15,6 +15,7 @@
 #include "loader/describe/packed_parts.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/zip_rules.h"
 #include "pipeline/branches.h"
@@ -155,11 +156,15 @@ class Structure {
   }
 
   void check_in_part(const Description& description, const Path& path) {
+    const size_t of_blocks = first_block_step(description);
     for (size_t i = 1; i < description.steps().size(); ++i) {
       const OpSpec& op = description.steps()[i];
       const OpDef* const def = catalog().find(op.name);
       if (def == nullptr) continue;
       if (const auto wrong = advice_in_part(def->effect)) add(place_in(path, i, op), wrong->first, wrong->second);
+      if (i >= of_blocks && def->effect == OpEffect::kContent)
+        add(place_in(path, i, op), "packed blocks of a part are changed together with those of the others",
+            "put it behind all parts, or before .pack()");
     }
   }
 
