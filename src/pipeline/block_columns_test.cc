@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-BatchField field_of(std::string name, Shape shape, std::vector<int32_t> numbers) {
+BatchField int32_field(std::string name, Shape shape, std::vector<int32_t> numbers) {
   BatchField field;
   field.name = std::move(name);
   field.values = Tensor::allocate(DType::kInt32, shape);
@@ -16,12 +16,12 @@ BatchField field_of(std::string name, Shape shape, std::vector<int32_t> numbers)
 }
 
 TEST(BlockColumns, FieldsAreTheSameBehindColumns) {
-  BatchField ends = field_of("ends", {5}, {0, 3, 4, 0, 4});
+  BatchField ends = int32_field("ends", {5}, {0, 3, 4, 0, 4});
   ends.kind = BatchField::Kind::kRagged;
   ends.offsets = Tensor::allocate(DType::kInt64, Shape{3});
   std::ranges::copy(std::vector<int64_t>{0, 3, 5}, ends.offsets.data<int64_t>());
-  const std::vector<BatchField> given{field_of("tokens", {2, 4}, {1, 2, 3, 0, 4, 5, 6, 7}), ends,
-                                      field_of("longest", {2}, {3, 4})};
+  const std::vector<BatchField> given{int32_field("tokens", {2, 4}, {1, 2, 3, 0, 4, 5, 6, 7}), ends,
+                                      int32_field("longest", {2}, {3, 4})};
   const Columns columns = columns_of(given, 2);
   ASSERT_TRUE(columns.check().ok()) << columns.check().to_string();
   EXPECT_EQ(columns.schema.to_string(), "tokens: int32 (4,), ends: int32 (?,), longest: int32 ()");
