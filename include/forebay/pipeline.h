@@ -205,7 +205,7 @@ struct MixSourceOptions {
   /// once.
   std::string end = "first";
   std::string field = {};         ///< name of an int64 field for the number of the part
-  std::string missing = "error";  ///< fields that only some parts have are an error
+  std::string missing = "error";  ///< of fields that only some parts have; or "mask": zeros and a bool
 };
 
 /// For zip().
