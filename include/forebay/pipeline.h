@@ -205,7 +205,7 @@ struct MixSourceOptions {
   /// once.
   std::string end = "first";
   std::string field = {};         ///< name of an int64 field for the number of the part
-  std::string missing = "error";  ///< of fields that only some parts have; or "mask": zeros and a bool
+  std::string missing = "error";  ///< "mask": zeros and a bool for fields that a part lacks
 };
 
 /// For zip().
