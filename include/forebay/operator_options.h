@@ -492,6 +492,11 @@ struct PackOptions {
   /// Number in places that no row fills, in all fields but `labels`, or for each field. That of
   /// `labels` is -100, which losses leave out, if it is not named.
   FloatByField pad_value = 0.0;
+  /// Further budgets of a block, for rows that are not split (`too_long`): `{"patches": 1024}` is
+  /// the most of the field `patches` in all rows of a block, a number, or rows, text or bytes,
+  /// whose own length counts. The field is read to measure it, and is in no block. A row above a
+  /// limit is left out with too_long="drop", otherwise InvalidArgument.
+  std::optional<IntByField> limits = {};
   /// Rows in a block at most; any number by default.
   std::optional<int64_t> max_segments = {};
   /// Adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that

@@ -205,7 +205,7 @@ struct MixSourceOptions {
   /// once.
   std::string end = "first";
   std::string field = {};         ///< name of an int64 field for the number of the part
-  std::string missing = "error";  ///< fields that only some parts have are an error
+  std::string missing = "error";  ///< "mask": zeros and a bool for fields that a part lacks
 };
 
 /// For zip().

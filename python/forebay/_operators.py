@@ -106,8 +106,9 @@ class Operators(Appending):
         there are ranks, these are divided.
 
         Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field
-        `by` needs. A field with a number, such as a column of a table, is the fastest. Lengths that random steps change
-        count as they are in the first epoch. `len(loader)` plans all batches of the epoch.
+        `by` needs. A field with a number, such as a column of a table, is the fastest; nothing is read for lengths that
+        the index of the data set has (`fb.megatron`). Lengths that random steps change count as they are in the first
+        epoch. `len(loader)` plans all batches of the epoch.
 
         Args:
             by: field that tells the length: a number above 0, or rows, text or bytes, whose own length counts.
@@ -282,6 +283,9 @@ class Operators(Appending):
         values may also be numbers or torch tensors. `fn` runs several times at once. Its exceptions keep type and
         traceback and gain the sample's key as a note; a StopIteration becomes a RuntimeError, as one that leaves a
         generator does, since it would end the loop over the loader.
+
+        Behind `.pack`, a sample is a packed block. What `fn` returns has one shape in all blocks, and an exception
+        takes the place of the whole batch, whatever `on_error` says.
 
         Args:
             fn: the function. It must not depend on anything that changes from call to call.
@@ -1049,6 +1053,7 @@ class Operators(Appending):
         eos: int | Mapping[str, int] | None = None,
         shift: int | Mapping[str, int] | None = None,
         pad_value: float | Mapping[str, float] = 0.0,
+        limits: int | Mapping[str, int] | None = None,
         max_segments: int | None = None,
         cu_seqlens: bool = False,
         open_blocks: int = 64,
@@ -1059,8 +1064,10 @@ class Operators(Appending):
         `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are
         as long as each other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is
         decided once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a pass over all samples
-        before the first batch, in which a `.cache()` in front keeps what is made. `.shuffle()` mixes blocks. Only it,
-        `.repeat` and `.batch` may follow, and a mix of pipelines that end so.
+        before the first batch, in which a `.cache()` in front keeps what is made; if the data set's index has them, as
+        that of `fb.megatron`, nothing is read. `.shuffle()` mixes blocks. What follows works on blocks: operators on
+        columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all
+        parts of a mix.
 
         A batch of b blocks has these fields, and no others:
 
@@ -1093,6 +1100,10 @@ class Operators(Appending):
                 fields.
             pad_value: number in places that no row fills, in all fields but `labels`, or for each field. That of
                 `labels` is -100, which losses leave out, if it is not named.
+            limits: further budgets of a block, for rows that are not split (`too_long`): `{"patches": 1024}` is the
+                most of the field `patches` in all rows of a block, a number, or rows, text or bytes, whose own length
+                counts. The field is read to measure it, and is in no block. A row above a limit is left out with
+                too_long="drop", otherwise InvalidArgument.
             max_segments: rows in a block at most; any number by default.
             cu_seqlens: adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that the
                 last is length; ragged, or filled up with length to max_segments + 2. And `max_seqlen`: the length of
@@ -1110,6 +1121,7 @@ class Operators(Appending):
             eos=None if eos is None else _by_field(eos),
             shift=None if shift is None else _by_field(shift),
             pad_value=None if pad_value == 0.0 else _float_by_field("pack: pad_value", pad_value),
+            limits=None if limits is None else _by_field(limits),
             max_segments=max_segments,
             cu_seqlens=bool(cu_seqlens) or None,
             open_blocks=None if open_blocks == 64 else open_blocks,

@@ -59,8 +59,9 @@ def mix(
             would begin its second pass. "all": it ends when each part has been passed once.
         field: name of an int64 field that is added: the number of the sample's part, in the order of
             `parts`.
-        missing: "error": a field that only some of the parts have is a problem. "mask" is not there
-            yet.
+        missing: "error": a field that only some of the parts have is a problem. "mask": the others have
+            zeros there (empty texts, empty rows of fields whose rows differ in length), and each
+            sample gets a bool field `<name>_valid`, unless a part has one already.
 
     Errors: TypeError if a part is no pipeline; InvalidArgument for parts that nest deeper than 16
     levels. `check()` reports all other mistakes, and names the part of each.

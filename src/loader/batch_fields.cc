@@ -58,12 +58,23 @@ std::vector<BatchFieldDescription> describe_blocks(const PackingStep& packing,
   return fields;
 }
 
+std::vector<BatchFieldDescription> describe_changed(const PackingStep& packing) {
+  std::vector<BatchFieldDescription> fields;
+  for (const Field& field : packing.made) {
+    const bool known = field.kind == FieldKind::kTensor;
+    fields.push_back(known ? describe_tensor(field) : BatchFieldDescription{field.name, {}, {}, {}});
+  }
+  return fields;
+}
+
 }  // namespace
 
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
   // Only user code knows the fields that it makes.
   if (!plan.batch_stages().empty()) return {};
-  if (const auto& packing = plan.first().packing) return describe_blocks(*packing, plan.outputs());
+  if (const auto& packing = plan.first().packing) {
+    return packing->ops.empty() ? describe_blocks(*packing, plan.outputs()) : describe_changed(*packing);
+  }
   std::vector<BatchFieldDescription> fields;
   for (const OutputField& output : plan.outputs()) fields.push_back(describe_output(output));
   return fields;

@@ -8,6 +8,7 @@
 #include "forebay/profile.h"
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
+#include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -24,11 +25,15 @@ std::string names_of(const Description& description, const std::vector<size_t>& 
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Removes .pack(), which is after every cut, so steps before it keep their places.
+// Removes .pack() and the steps on its blocks, which are after every cut, so steps before it keep
+// their places.
 Pipeline unpacked(const Description& description) {
+  const size_t of_blocks = first_block_step(description);
   Description rest;
-  for (const OpSpec& step : description.steps()) {
+  for (size_t i = 0; i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
     if (catalog().has_effect(step, OpEffect::kPacking)) continue;
+    if (i >= of_blocks && catalog().has_effect(step, OpEffect::kContent)) continue;
     rest = rest.steps().empty() ? Description(step) : rest.append(step);
   }
   return Pipeline(std::make_shared<const Description>(std::move(rest)));

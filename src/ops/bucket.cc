@@ -104,8 +104,8 @@ A sample that alone costs more than the budget is a batch by itself. If the last
 divided.
 
 Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field `by` needs. A field with a
-number, such as a column of a table, is the fastest. Lengths that random steps change count as they are in the first epoch.
-`len(loader)` plans all batches of the epoch.)",
+number, such as a column of a table, is the fastest; nothing is read for lengths that the index of the data set has (`fb.megatron`).
+Lengths that random steps change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.)",
        .args =
            {implied({"by", ArgType::kText, false, "length",
                      "field that tells the length: a number above 0, or rows, text or bytes, whose own length counts"}),

@@ -146,7 +146,8 @@ What NumPy leaves to the processor, or lets wrap around, makes the sample bad: a
        .infer = infer_cast,
        .compile = compile_cast,
        .compile_columns = compile_cast_columns,
-       .each = true});
+       .each = true,
+       .keeps_lengths = true});
 }
 
 }  // namespace forebay

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ops/missing_fields.h"
 #include "ops/ops_test_support.h"
 
 namespace forebay::ops_test {
@@ -215,6 +216,41 @@ TEST(repeat, takes_any_number_above_0) {
     EXPECT_TRUE(tells(kPhotos, {step("repeat", {{"n", wrong}})}, "a number above 0")) << wrong;
   EXPECT_TRUE(tells(kPhotos, {step("repeat")}, "n is missing"));
   EXPECT_EQ(schema_after(kPhotos, {step("repeat", {{"n", 2}})}).names(), kPhotos.names());
+}
+
+TEST(fill_missing, makes_zeros_and_bools_in_samples_and_in_columns) {
+  const Schema schema({tensor_field("x", DType::kFloat32, {})});
+  Field rows = tensor_field("rows", DType::kInt16, {Shape::kUnknown}), text = bytes_field("text");
+  text.kind = FieldKind::kText;
+  text.fetched = false;
+  const std::vector<Field> missing{tensor_field("box", DType::kFloat64, {4}), rows, text};
+  Json fields = Json::array();
+  for (const Field& field : missing) {
+    fields.push_back(json_of_field(field));
+    EXPECT_EQ(field_of_json(fields.back()).to_string(), field.to_string());
+    EXPECT_EQ(no_zeros(field), std::nullopt);
+  }
+  const OpSpec fill = step("fill_missing", {{"fields", fields}, {"valid", {{"box_valid", false}, {"x_valid", true}}}});
+  EXPECT_EQ(schema_after(schema, {fill}).to_string(),
+            "x: float32 (), box: float64 (4,), rows: int16 (?,), text: text, box_valid: bool (), x_valid: bool ()");
+  Record record = record_of(Tensor::allocate(DType::kFloat32, {}));
+  ASSERT_TRUE(run(schema, {fill}, record).ok());
+  ASSERT_EQ(record.size(), 6u);
+  EXPECT_EQ(record[1].tensor.data<double>()[3], 0);
+  EXPECT_EQ(record[2].tensor.shape, (Shape{0}));
+  EXPECT_EQ(*record[5].tensor.buffer.data(), 1);
+
+  const auto compiled = op("fill_missing").compile_columns(fill, schema);
+  ASSERT_TRUE(compiled.ok());
+  Columns columns{schema, 3, {{Buffer::allocate(12), {}}}};
+  WorkMemory memory(1000);
+  ASSERT_TRUE((*compiled)->apply(columns, memory).ok());
+  ASSERT_TRUE(columns.check().ok()) << columns.check().message();
+  EXPECT_EQ(columns.value(1, 2).tensor.data<double>()[3], 0);
+  EXPECT_EQ(columns.value(2, 1).tensor.shape, (Shape{0}));
+  EXPECT_EQ(*columns.value(5, 2).tensor.buffer.data(), 1);
+  EXPECT_TRUE(no_zeros(tensor_field("image", DType::kUint8, {Shape::kUnknown, Shape::kUnknown, 3})));
+  EXPECT_TRUE(tells(schema, {step("fill_missing", {{"valid", {{"x", true}}}})}, "there is a field 'x' already"));
 }
 
 TEST(part_number, is_a_field_with_one_value_in_samples_and_in_columns) {

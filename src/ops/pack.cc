@@ -22,11 +22,12 @@ void check_sequence(const Field& field, Problems& problems) {
   }
 }
 
-void check_others(const std::vector<std::string>& packed, const Schema& schema, Problems& problems) {
+// `read`: the packed fields, and those of limits=.
+void check_others(const std::vector<std::string>& packed, const std::vector<std::string>& read, const Schema& schema,
+                  Problems& problems) {
   std::vector<std::string> names;
   for (const Field& field : schema) {
-    if (std::ranges::find(packed, field.name) == packed.end() && !field.optional &&
-        !is_droppable(field.name, field.kind))
+    if (std::ranges::find(read, field.name) == read.end() && !field.optional && !is_droppable(field.name, field.kind))
       names.push_back(field.name);
   }
   if (names.empty()) return;
@@ -34,17 +35,35 @@ void check_others(const std::vector<std::string>& packed, const Schema& schema, 
   problems.add(std::move(lost.message), std::move(lost.remedy));
 }
 
-void check_packed(const std::vector<std::string>& packed, const Schema& schema, Problems& problems) {
+void check_there(const std::string& name, const char* argument, const Schema& schema, Problems& problems) {
+  if (schema.find(name) || schema.open_ended) return;
+  problems.add(fmt::format("there is no field '{}'", name),
+               fmt::format("give {}; the fields here are: {}", argument, schema.names()));
+}
+
+void check_limited(const std::string& name, const Schema& schema, Problems& problems) {
+  const auto index = schema.find(name);
+  check_there(name, "limits= of others", schema, problems);
+  if (index && schema[*index].image)
+    problems.add(fmt::format("the field '{}' of limits is a picture, which has no length", name),
+                 "name a field with a number, such as its pixels or patches");
+}
+
+void check_packed(const PackArguments& pack, const Schema& schema, Problems& problems) {
   bool any = schema.open_ended;
+  const std::vector<std::string> packed = pack.fields();
+  std::vector<std::string> read = packed;
   for (const std::string& name : packed) {
     const auto index = schema.find(name);
     any |= index.has_value();
     if (index) check_sequence(schema[*index], problems);
-    if (!index && !schema.open_ended)
-      problems.add(fmt::format("there is no field '{}'", name),
-                   fmt::format("give field=; the fields here are: {}", schema.names()));
+    check_there(name, "field=", schema, problems);
   }
-  if (any) check_others(packed, schema, problems);
+  for (const auto& [name, most] : pack.limits()) {
+    check_limited(name, schema, problems);
+    read.push_back(name);
+  }
+  if (any) check_others(packed, read, schema, problems);
 }
 
 Field field_of_blocks(const std::string& name, Shape shape) {
@@ -82,7 +101,7 @@ void infer_pack(const Args& args, Schema& schema, Problems& problems) {
   check_pack_arguments(args, problems);
   if (problems.any()) return;
   const PackArguments pack(args);
-  check_packed(pack.fields(), schema, problems);
+  check_packed(pack, schema, problems);
   schema = blocks_of(pack, schema, problems);
 }
 
@@ -97,7 +116,8 @@ OpDef pack_op() {
 `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are as long as each
 other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is decided once, by the lengths, for all
 epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch, in which a `.cache()` in front keeps what
-is made. `.shuffle()` mixes blocks. Only it, `.repeat` and `.batch` may follow, and a mix of pipelines that end so.
+is made; if the data set's index has them, as that of `fb.megatron`, nothing is read. `.shuffle()` mixes blocks. What follows works on
+blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a mix.
 
 A batch of b blocks has these fields, and no others:
 
@@ -146,6 +166,13 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
                "-100, "
                "which losses leave out, if it is not named.",
                ArgForm::kNamed}),
+      {"limits", ArgType::kIntByField, false, nullptr,
+       "further budgets of a block, for rows that are not split (`too_long`): `{\"patches\": 1024}` is the most of the "
+       "field `patches` in all rows of a block, a number, or rows, text or bytes, whose own length counts. The field "
+       "is "
+       "read to measure it, and is in no block. A row above a limit is left out with "
+       "too_long=\"drop\", otherwise InvalidArgument.",
+       ArgForm::kNamed},
       {"max_segments", ArgType::kInt, false, nullptr, "rows in a block at most; any number by default",
        ArgForm::kNamed},
       implied(
@@ -166,6 +193,7 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
     const Args args(op.args, defs);
     const PackArguments pack(args);
     FieldUse use{pack.fields(), {}};
+    for (const auto& [name, most] : pack.limits()) use.reads.push_back(name);
     for (const NamedBlockField& block : pack.block_fields()) use.makes.push_back(block.field.name);
     if (const auto segments = pack.segment_ends())
       use.makes.insert(use.makes.end(), {segments->ends, segments->longest});

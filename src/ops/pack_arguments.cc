@@ -124,6 +124,26 @@ void check_shifts(const Args& args, Problems& problems) {
   }
 }
 
+void check_limits(const Args& args, Problems& problems) {
+  if (!args.has("limits")) return;
+  const std::string how = args.text("how");
+  if (!args.json("limits").is_object() || args.json("limits").empty())
+    return problems.add(fmt::format("limits is {}", json_text(args.json("limits"))),
+                        "give the most of a block by field: limits={\"patches\": 1024}");
+  const std::vector<std::string> packed = PackArguments(args).fields();
+  for (const auto& [name, most] : PackArguments(args).limits()) {
+    if (most < 1 || most > UINT32_MAX)
+      problems.add(fmt::format("the limit of '{}' is {}", name, most), "give 1 to 2^32 - 1");
+    if (contains(packed, name))
+      problems.add(fmt::format("limits names '{}', which is packed", name),
+                   "leave it out: a block has length of its elements");
+  }
+  if (how == "cut" || args.text("too_long") == "split")
+    problems.add("limits is for whole rows, and rows are split here",
+                 how == "cut" ? "give how=\"best-fit\" and too_long=\"drop\" or \"error\""
+                              : "give too_long=\"drop\", \"error\", \"right\" or \"left\"");
+}
+
 void check_rule(const Args& args, Problems& problems) {
   check_word(args, "how", kRules, problems);
   check_word(args, "too_long", kLong, problems);
@@ -183,6 +203,15 @@ std::optional<SegmentEnds> PackArguments::segment_ends() const {
   return ends;
 }
 
+std::vector<std::pair<std::string, int64_t>> PackArguments::limits() const {
+  std::vector<std::pair<std::string, int64_t>> limits;
+  const Json& given = args_.json("limits");
+  if (!given.is_object()) return limits;
+  for (const auto& [name, most] : given.items())
+    if (most.is_number_integer()) limits.emplace_back(name, most.get<int64_t>());
+  return limits;
+}
+
 int64_t PackArguments::length() const {
   const Json& length = args_.json("length");
   return length.is_object() ? length.at(fields().front()).get<int64_t>() : length.get<int64_t>();
@@ -201,6 +230,7 @@ void check_pack_arguments(const Args& args, Problems& problems) {
   check_rule(args, problems);
   check_lengths(args, problems);
   if (problems.any()) return;
+  check_limits(args, problems);
   check_names(args, problems);
   check_shifts(args, problems);
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/definition/args.h"
@@ -30,6 +31,9 @@ class PackArguments {
   std::vector<NamedBlockField> block_fields() const;
   std::optional<SegmentEnds> segment_ends() const;
   int64_t length() const;
+  /// The fields that tell what a row costs of further budgets, with the most of a block. The
+  /// arguments may be unchecked.
+  std::vector<std::pair<std::string, int64_t>> limits() const;
   PackingOptions packing() const;
   /// True if an element is appended to each sequence.
   bool appends() const { return args_.has("eos"); }

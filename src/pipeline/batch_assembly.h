@@ -43,6 +43,7 @@ class BatchAssembly {
 
   /// Adds bytes that are needed beside the fields.
   void add_bytes(uint64_t bytes) { other_bytes_ += bytes; }
+  uint64_t other_bytes() const { return other_bytes_; }
   /// Adds a field, or the error of a field that cannot be assembled. status() is the first error.
   void add(Result<FieldJob> field);
   void fail(Status status);

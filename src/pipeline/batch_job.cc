@@ -150,8 +150,8 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
   for (BatchAssembly::FieldJob& field : assembly_->fields()) {
     if (status.ok()) status = acquire_field(pool, field);
   }
-  // Samples that stay apart take memory that is not of the pool.
-  if (status.ok() && !plan_.first().stacks_rows) claim_.merge(std::exchange(reserved_, Claim()));
+  // Samples that stay apart, and what steps make of blocks, take memory that is not of the pool.
+  if (status.ok() && assembly_->other_bytes() > 0) claim_.merge(std::exchange(reserved_, Claim()));
   reserved_.give_back();
   if (!status.ok()) {
     claim_.shrink_to(before);
@@ -175,7 +175,7 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
   return finish_assembly();
 }
 
-Batch BatchJob::finish_assembly() {
+Result<Batch> BatchJob::finish_assembly() {
   if (plan_.first().packing) return finish_blocks();
   Batch batch = begin_batch();
   if (plan_.first().stacks_rows) {

@@ -124,15 +124,18 @@ class BatchJob {
   /// copied the last piece: it may call finish_assembly().
   bool copy_piece(size_t piece) { return assembly_->copy(piece); }
   /// Returns the finished batch. Skipped rows are removed from it, and the stored values are
-  /// released.
-  Batch finish_assembly();
+  /// released. The error is that of a step on packed blocks.
+  Result<Batch> finish_assembly();
   /// Runs all steps of the assembly on the calling thread.
   Result<Batch> assemble(BufferPool& pool);
   /// Bytes of the pool that this job, or the batch made by it, holds.
   uint64_t claimed_bytes() const { return claim_.bytes(); }
-  /// The samples of a finished batch, for user code that gets these in place of fields. They own
-  /// their memory. Empty afterwards.
+  /// The rows of a finished batch, for user code that gets these in place of fields. They own their
+  /// memory, or share that of the batch. Empty afterwards.
   std::vector<NamedValues> take_samples(const Batch& made);
+  /// The key of the random numbers of a packed block, and its name in messages.
+  SampleKey key_of_block(size_t block) const;
+  std::string name_of_block(size_t block) const;
   /// Place of the batch in the epoch's order: that of its first row. No other batch of any rank has
   /// the same.
   int64_t first_position() const;
@@ -187,7 +190,8 @@ class BatchJob {
   void plan_segment_ends(const SegmentEnds& fields, int64_t length, BatchAssembly& assembly) const;
   Result<Sequences> collect_sequences(size_t output) const;
   std::vector<BlockRow> block_rows() const;
-  Batch finish_blocks();
+  Result<Batch> finish_blocks();
+  Status change_blocks(Batch& batch) const;
   Status locate(Status status, int64_t row) const;
 
   const ExecutionPlan plan_;

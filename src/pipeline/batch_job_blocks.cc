@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/work_memory.h"
 #include "pipeline/batch_job.h"
+#include "pipeline/block_columns.h"
+#include "pipeline/chunk_plan.h"
 #include "pipeline/segment_ends.h"
 
 // Batches whose rows are blocks of packed sequences. Each row of the job is a part of a sequence.
@@ -116,6 +119,7 @@ Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
     assembly.add(std::move(job));
   }
   if (packing.segment_ends) plan_segment_ends(*packing.segment_ends, packing.blocks->length(), assembly);
+  assembly.add_bytes(packing.op_bytes(std::ssize(step_.blocks), std::ssize(rows_)).value());
   return {};
 }
 
@@ -145,7 +149,36 @@ void BatchJob::plan_segment_ends(const SegmentEnds& fields, int64_t length, Batc
   }
 }
 
-Batch BatchJob::finish_blocks() {
+SampleKey BatchJob::key_of_block(size_t block) const {
+  const PlannedBlock& of = step_.blocks[block];
+  return {plan_.branch(of.row.branch).seed, of.row.pass, of.number, of.row.occurrence};
+}
+
+std::string BatchJob::name_of_block(size_t block) const {
+  const PlannedBlock& of = step_.blocks[block];
+  const std::string& part = plan_.branch(of.row.branch).name;
+  return fmt::format("{}{}block {}", part, part.empty() ? "" : ": ", of.number);
+}
+
+// Runs the steps on finished blocks. plan_blocks() has counted the memory that they take.
+Status BatchJob::change_blocks(Batch& batch) const {
+  const PackingStep& packing = *plan_.first().packing;
+  if (packing.ops.empty()) return {};
+  WorkMemory memory;
+  Columns columns = columns_of(std::move(batch.fields), std::ssize(step_.blocks));
+  for (const auto& op : packing.ops) {
+    FOREBAY_RETURN_IF_ERROR(op->run(columns, memory));
+    if (!columns.bad_rows) continue;
+    const auto& [block, status] = *columns.bad_rows->begin();
+    return Status(status)
+        .with_sample(step_.blocks[static_cast<size_t>(block)].number)
+        .with_key(name_of_block(static_cast<size_t>(block)));
+  }
+  batch.fields = fields_of(std::move(columns));
+  return {};
+}
+
+Result<Batch> BatchJob::finish_blocks() {
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
@@ -159,6 +192,7 @@ Batch BatchJob::finish_blocks() {
   for (BatchAssembly::FieldJob& field : assembly_->fields()) batch.fields.push_back(std::move(field.result));
   assembly_.reset();
   values_.drop_all();
+  FOREBAY_RETURN_IF_ERROR(change_blocks(batch));
   return batch;
 }
 

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "forebay/string_list.h"
 #include "pipeline/batch_job.h"
+#include "pipeline/field_rows.h"
 
 // Batches whose rows stay samples of their own, for user code that makes the batch of them.
 
@@ -27,16 +30,31 @@ Value own_copy(const Value& value) {
   return copy;
 }
 
-// The rows of a field of one shape share its memory.
-void add_rows_of(const BatchField& field, std::vector<NamedValues>& samples) {
-  Tensor row;
-  row.dtype = field.values.dtype;
-  for (size_t axis = 1; axis < field.values.shape.rank(); ++axis) row.shape.push_back(field.values.shape[axis]);
-  const size_t bytes = samples.empty() ? 0 : field.values.nbytes() / samples.size();
-  for (size_t i = 0; i < samples.size(); ++i) {
-    row.buffer = field.values.buffer.slice(i * bytes, bytes);
-    samples[i].emplace_back(field.name, Value::of(row));
+Value strings_of(const BatchField& field, int64_t row) {
+  std::vector<std::string_view> strings;
+  for (int64_t i = field.offsets.data<int64_t>()[row]; i < field.offsets.data<int64_t>()[row + 1]; ++i) {
+    const std::span<const uint8_t> string = field.string(i);
+    strings.emplace_back(reinterpret_cast<const char*>(string.data()), string.size());
   }
+  const bool text = field.kind == BatchField::Kind::kTextList;
+  // The strings come from such a run, so they fit into one.
+  return Value::of_list(text ? FieldKind::kTextList : FieldKind::kBytesList, StringList::pack(strings)->buffer);
+}
+
+// A row of a field. Its values share the memory of the batch.
+Value row_of(const BatchField& field, int64_t row, int64_t rows) {
+  if (field.string_list()) return strings_of(field, row);
+  Tensor part{field.values.dtype, without_first(field.values.shape), {}};
+  const bool whole = field.kind == BatchField::Kind::kDense;
+  const int64_t items = field.values.shape[0];
+  const int64_t begin = whole ? row : field.offsets.data<int64_t>()[row];
+  const int64_t end = whole ? row + 1 : field.offsets.data<int64_t>()[row + 1];
+  const size_t item = items == 0 ? 0 : field.values.nbytes() / static_cast<size_t>(whole ? rows : items);
+  part.buffer = field.values.buffer.slice(static_cast<size_t>(begin) * item, static_cast<size_t>(end - begin) * item);
+  if (field.kind == BatchField::Kind::kText) return Value::of_text(std::move(part.buffer));
+  if (field.kind == BatchField::Kind::kBytes) return Value::of_bytes(std::move(part.buffer));
+  if (!whole) part.shape = with_first(end - begin, part.shape);
+  return Value::of(std::move(part));
 }
 
 }  // namespace
@@ -72,11 +90,14 @@ void BatchJob::copy_samples() {
   }
 }
 
-// Blocks of packed sequences are fields, which are of one shape.
+// Blocks of packed sequences are fields.
 std::vector<NamedValues> BatchJob::take_samples(const Batch& made) {
   if (!plan_.first().stacks_rows) return std::exchange(samples_, {});
   std::vector<NamedValues> samples(made.ids.size());
-  for (const BatchField& field : made.fields) add_rows_of(field, samples);
+  for (size_t row = 0; row < samples.size(); ++row) {
+    for (const BatchField& field : made.fields)
+      samples[row].emplace_back(field.name, row_of(field, static_cast<int64_t>(row), std::ssize(samples)));
+  }
   return samples;
 }
 

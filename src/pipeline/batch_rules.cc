@@ -52,6 +52,41 @@ std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t 
   return problems;
 }
 
+std::optional<Problem> block_step_problem(const std::vector<OpSpec>& steps, size_t step, const Schema& behind,
+                                          const Catalog& catalog) {
+  const auto begin = steps.begin(), here = begin + static_cast<std::ptrdiff_t>(step);
+  const auto pack =
+      std::find_if(begin, here, [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kPacking); });
+  if (pack == here) return std::nullopt;
+  const OpDef& def = *catalog.find(here->name);
+  const auto problem = [&](std::string message, std::string remedy) {
+    return std::optional(place_problem(steps, step, std::move(message), std::move(remedy)));
+  };
+  if (def.effect == OpEffect::kOrder || def.effect == OpEffect::kRepeating || def.effect == OpEffect::kBatching ||
+      works_on_batches(def.effect))
+    return std::nullopt;
+  if (def.effect != OpEffect::kContent)
+    return problem("it stands behind .pack(), which puts samples together", "move it before .pack()");
+  if (def.role == OpRole::kFunction) {
+    if (here->attachment == nullptr) return std::nullopt;
+    return problem("it stands behind .pack(), and C++ functions on packed blocks are not there yet",
+                   "move it before .pack(), or do it with the batch");
+  }
+  if (!def.compile_columns)
+    return problem("it stands behind .pack(), and works on single samples, not on blocks of them",
+                   "move it before .pack(), or use .map(fn), which gets each block");
+  const auto function =
+      std::find_if(pack, here, [&](const OpSpec& op) { return catalog.has_role(op, OpRole::kFunction); });
+  if (function != here)
+    return problem(fmt::format("it stands behind {}, whose fields are known when its blocks are there",
+                               place_of(steps, static_cast<size_t>(function - begin))),
+                   "put it directly behind .pack(), or do it in the function");
+  const auto padded = std::ranges::find_if(behind, [](const Field& field) { return field.pad_value.has_value(); });
+  if (padded == behind.end()) return std::nullopt;
+  return problem(fmt::format("the field '{}' of blocks cannot be padded", padded->name),
+                 "give .pack() max_segments=: its ends of segments then have one length");
+}
+
 std::vector<Problem> batch_function_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
                                              const Catalog& catalog) {
   const OpDef& def = *catalog.find(steps[step].name);

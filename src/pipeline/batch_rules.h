@@ -17,6 +17,12 @@ struct OpSpec;
 std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
                                        const Catalog& catalog);
 
+/// The problem of a step at `step` that stands behind a `.pack()` and cannot work on its blocks.
+/// They are samples of one shape that only exist in a batch: operators on columns change them there,
+/// and user code gets each. `behind`: the schema after the step.
+std::optional<Problem> block_step_problem(const std::vector<OpSpec>& steps, size_t step, const Schema& behind,
+                                          const Catalog& catalog);
+
 /// Problems with a step at `step` that works on whole batches. Empty for other steps.
 std::vector<Problem> batch_function_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
                                              const Catalog& catalog);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "telemetry/step_counters.h"
 
@@ -13,6 +14,7 @@ namespace forebay {
 enum class BatchInput : uint8_t {
   kFields,   ///< the fields of the batch; it answers with fields
   kSamples,  ///< the samples one by one; it answers with an object, which is the batch
+  kRows,     ///< each row alone; its answers for all rows become the fields
 };
 
 /// A call of user code outside the engine, per batch. Such stages run one after another when all
@@ -23,6 +25,9 @@ struct BatchStage {
   uint64_t seed = 0;
   uint32_t random_index = 0;
   BatchInput input = BatchInput::kFields;
+  /// kRows: the fields that the function gets; its answer is added to the others. Empty: it gets
+  /// all, and its answer replaces them.
+  std::vector<std::string> fields = {};
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 };
 

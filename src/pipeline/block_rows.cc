@@ -9,18 +9,34 @@
 
 #include "base/can_hold.h"
 #include "base/convert.h"
+#include "pipeline/chunk_plan.h"
 
 namespace forebay {
 
+namespace {
+
+// Without a fixed length, each block has the ends of its rows, a 0 and the end of the padding.
+ByteCount count_ends(const SegmentEnds& fields, int64_t blocks, int64_t rows) {
+  const ByteCount all = static_cast<uint64_t>(blocks);
+  return fields.entries > 0 ? all * static_cast<uint64_t>(fields.entries) : all * 2 + static_cast<uint64_t>(rows);
+}
+
+}  // namespace
+
 ByteCount PackingStep::bytes(int64_t count, int64_t rows) const {
   const ByteCount all = static_cast<uint64_t>(count);
-  ByteCount bytes;
+  ByteCount bytes = op_bytes(count, rows);
   for (const BlockField& field : fields) bytes += all * static_cast<uint64_t>(blocks->length()) * field.item_bytes;
   if (!segment_ends) return bytes;
-  // Without a fixed length, each block has the ends of its rows, a 0 and the end of the padding.
-  const ByteCount ends = segment_ends->entries > 0 ? all * static_cast<uint64_t>(segment_ends->entries)
-                                                   : all * 2 + static_cast<uint64_t>(rows);
-  return bytes + (ends + all) * sizeof(int32_t) + (all + 1) * sizeof(int64_t);
+  return bytes + (count_ends(*segment_ends, count, rows) + all) * sizeof(int32_t) + (all + 1) * sizeof(int64_t);
+}
+
+ByteCount PackingStep::op_bytes(int64_t count, int64_t rows) const {
+  const ByteCount ends = segment_ends ? count_ends(*segment_ends, count, rows) * sizeof(int32_t) : ByteCount();
+  ByteCount bytes;
+  for (const auto& op : ops)
+    bytes += ByteCount(op->made_row_bytes) * static_cast<uint64_t>(count) + ends * op->list_growth;
+  return bytes;
 }
 
 bool is_droppable(const std::string& name, FieldKind kind) {

@@ -16,6 +16,8 @@
 
 namespace forebay {
 
+struct ChunkOp;
+
 /// Meaning of the elements of a field of blocks.
 enum class BlockValue : uint8_t {
   kElements,   ///< the elements of the sequences
@@ -49,8 +51,13 @@ struct PackingStep {
   std::vector<BlockField> fields;
   bool appends = false;  ///< one element is appended to each sequence before it is packed
   std::optional<SegmentEnds> segment_ends = {};
-  /// Bytes of so many blocks with `rows` parts of sequences.
+  /// Operators on the finished blocks of a batch, whose fields are columns then.
+  std::vector<std::shared_ptr<const ChunkOp>> ops = {};
+  Schema made = {};  ///< fields after `ops`
+  /// Bytes of so many blocks with `rows` parts of sequences, and of what `ops` make.
   ByteCount bytes(int64_t blocks, int64_t rows) const;
+  /// The second part of that.
+  ByteCount op_bytes(int64_t blocks, int64_t rows) const;
   /// Length of a sequence before an element was appended.
   int64_t given_length(int64_t sequence) const {
     return int64_t{blocks->lengths()[static_cast<size_t>(sequence)]} - (appends ? 1 : 0);

@@ -103,8 +103,8 @@ struct BranchPlan {
   Schema output_schema;
   /// Set if sequences are packed. The outputs are then rows of numbers, which go into blocks.
   std::optional<PackingStep> packing = {};
-  /// Names of the packed fields, if user code may add fields that packing would lose. Empty
-  /// otherwise.
+  /// Names of the fields that the packing reads, if user code may add others, which packing would
+  /// lose. Empty otherwise.
   std::vector<std::string> packed_fields = {};
   /// Name of the field that marks replayed samples, if these pass all stages again. Empty
   /// otherwise.

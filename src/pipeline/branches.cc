@@ -76,6 +76,9 @@ class Walk {
     }
     const size_t number = next_++;
     const Json field = source.args.is_object() ? source.args.value("field", Json()) : Json();
+    const Json missing = source.args.is_object() ? source.args.value("missing", Json()) : Json();
+    for (size_t i = 0; i < branches.size() && missing == "mask"; ++i)
+      branches[i].add(made_by(source, path, "fill_missing", Json::object(), ""), number);
     for (size_t i = 0; i < branches.size() && field.is_string(); ++i) {
       OpSpec made{"part_number", {{"field", field}, {"value", part_of[i]}}, nullptr, ""};
       made.place = place_in(path, 0, source);

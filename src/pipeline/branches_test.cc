@@ -99,6 +99,19 @@ TEST(Branches, get_the_number_of_their_part_as_a_field) {
   EXPECT_EQ(branches[2].description.steps()[1].args, (Json{{"field", "outer"}, {"value", 1}}));
 }
 
+TEST(Branches, get_a_step_for_fields_that_they_lack) {
+  const Description inner =
+      mix_of({{"a", Description(spec_of("text"))}, {"b", Description(spec_of("text"))}}, {{"missing", "mask"}});
+  const Description all =
+      mix_of({{"x", inner}, {"y", Description(spec_of("text"))}}, {{"missing", "mask"}, {"field", "outer"}})
+          .append(spec_of("batch"));
+  const std::vector<Branch> branches = branches_of(all, repeats());
+  ASSERT_EQ(branches.size(), 3u);
+  EXPECT_EQ(names_of(branches[0].description), (Names{"text", "fill_missing", "fill_missing", "part_number", "batch"}));
+  EXPECT_EQ(branches[0].numbers, (Numbers{0, 2, 4, 4, 5})) << "those of an inner mix come first";
+  EXPECT_EQ(names_of(branches[2].description), (Names{"text", "fill_missing", "part_number", "batch"}));
+}
+
 TEST(Branches, of_parts_side_by_side_are_one) {
   OpSpec zip = spec_of("zip", {{"on", "number"}});
   zip.parts = {{"image", Description(spec_of("images")).append(spec_of("shuffle"))},

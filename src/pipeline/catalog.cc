@@ -90,6 +90,7 @@ class SchemaInference {
     if (rules_ == Rules::kAll) {
       report(cache_problems(steps_, step, catalog_));
       report(pack_problems(steps_, step, catalog_));
+      report(block_step_problem(steps_, step, schema, catalog_));
       report(epoch_problem(steps_, step, catalog_));
       report(stacking_problems(steps_, step, schema, catalog_));
       report(batch_function_problems(steps_, step, schema, catalog_));
@@ -115,9 +116,6 @@ class SchemaInference {
                          ? fmt::format("move it before {}, or use .map_batch(fn) for whole batches", by)
                          : "move it before " + by});
     }
-    if (std::exchange(packed_, packed_ || effect == OpEffect::kPacking) && !orders && !repeats && !batches &&
-        !after_batches)
-      report(Problem{place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
     report(rehearsal_problem(steps_, step, catalog_));
     if (orders && std::exchange(shuffled_, true))
       report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
@@ -153,7 +151,7 @@ class SchemaInference {
   std::optional<std::string> drawn_by_;  // the step that draws the samples
   // By a step so far:
   std::string batched_by_;
-  bool shuffled_ = false, buffered_ = false, packed_ = false, repeated_ = false;
+  bool shuffled_ = false, buffered_ = false, repeated_ = false;
 };
 
 }  // namespace

@@ -18,14 +18,17 @@ std::optional<Hash128> ChunkPlan::sharing_key(int64_t chunk) const {
   return stored ? std::optional(entry_key(*rows_identity, *stored)) : std::nullopt;
 }
 
+Status ChunkOp::run(Columns& columns, WorkMemory& memory) const {
+  const int64_t begun = thread_cpu_ns();
+  const uint64_t bytes = columns.nbytes();
+  Status status = op->apply(columns, memory);
+  if (!status.ok()) return std::move(status).with_operator(name);
+  counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
+  return {};
+}
+
 Status ChunkPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
-  for (size_t i = begin; i < end; ++i) {
-    const int64_t begun = thread_cpu_ns();
-    const uint64_t bytes = columns.nbytes();
-    Status status = ops[i].op->apply(columns, memory);
-    if (!status.ok()) return std::move(status).with_operator(ops[i].name);
-    ops[i].counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
-  }
+  for (size_t i = begin; i < end; ++i) FOREBAY_RETURN_IF_ERROR(ops[i].run(columns, memory));
   return {};
 }
 

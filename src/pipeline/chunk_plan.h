@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// One operator that runs on whole chunks.
+/// One operator that runs on whole chunks, or on the packed blocks of a batch.
 struct ChunkOp {
   std::string name;
   std::unique_ptr<ColumnOp> op;
@@ -20,6 +20,9 @@ struct ChunkOp {
   // Upper bounds of the memory of its output, in addition to that of its input:
   uint64_t made_row_bytes = 0;  ///< bytes of a row in fields of known shape
   uint64_t list_growth = 0;     ///< bytes of lists, as a multiple of the chunk's lists
+
+  /// Runs the operator and counts its work.
+  Status run(Columns& columns, WorkMemory& memory) const;
 };
 
 /// The part of an BranchPlan that runs on whole chunks: decoding, column operators, a cache, and

@@ -14,8 +14,8 @@ enum class OpEffect : uint8_t {
   kOrder,      ///< puts the samples in another order
   kDrawing,    ///< draws the samples of an epoch: some several times, some not at all
   kRepeating,  ///< sets how many times an epoch passes over the samples
-  /// Makes blocks of one length from rows of any length. Only an order, a repetition and a
-  /// batch may follow.
+  /// Makes blocks of one length from rows of any length. What follows works on blocks: an order, a
+  /// repetition, a batch, operators on columns and user code.
   kPacking,
   kReplay,         ///< adds samples of earlier steps to each batch
   kBatching,       ///< makes batches of samples; only functions on batches may follow

@@ -28,7 +28,7 @@ class BlockLayout {
 
 /// Whole sequences in blocks, by first-fit or best-fit. Stores 8 bytes per piece and per block.
 std::unique_ptr<const BlockLayout> placed_layout(const KeptLengths& kept, std::span<const int64_t> groups,
-                                                 const PackingOptions& options);
+                                                 const PackingOptions& options, std::span<const BlockLimit> limits);
 /// The sequences of a group one after another, cut every `length` elements. Stores a sum for every
 /// 64 sequences, and finds the pieces of a block by binary search.
 std::unique_ptr<const BlockLayout> cut_layout(const KeptLengths& kept, std::span<const int64_t> groups, int64_t length);

@@ -1,5 +1,6 @@
 #include "plan/packing.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,18 @@ Status check_options(const PackingOptions& options) {
   return {};
 }
 
+Status check_limits(std::span<const BlockLimit> limits, size_t sequences, const PackingOptions& options) {
+  if (limits.empty()) return {};
+  if (options.rule == PackingRule::kCut || options.too_long == LongSequence::kSplit)
+    return invalid_argument("limits= is not for sequences that are split");
+  for (const BlockLimit& limit : limits) {
+    if (limit.costs.size() != sequences) return internal_error("a limit without the costs of all sequences");
+    if (std::ranges::any_of(limit.costs, [&](uint32_t cost) { return cost > limit.most; }))
+      return invalid_argument("a sequence costs more than a block may");
+  }
+  return {};
+}
+
 // Sequences and pieces have numbers of 32 bits.
 Status check_counts(const KeptLengths& kept, const PackingOptions& options) {
   constexpr int64_t kMost = UINT32_MAX;
@@ -51,15 +64,16 @@ Packing::Packing(Packing&&) noexcept = default;
 Packing& Packing::operator=(Packing&&) noexcept = default;
 
 Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
-                              const PackingOptions& options) {
+                              const PackingOptions& options, std::span<const BlockLimit> limits) {
   FOREBAY_RETURN_IF_ERROR(check_options(options));
+  FOREBAY_RETURN_IF_ERROR(check_limits(limits, lengths.size(), options));
   Packing packing(KeptLengths(std::move(lengths), options.length, options.too_long), options.length);
   const KeptLengths& kept = packing.kept_;
   FOREBAY_RETURN_IF_ERROR(check_counts(kept, options));
   const auto all = static_cast<int64_t>(kept.size());
   if (groups.empty()) groups = std::span<const int64_t>(&all, 1);
   packing.layout_ = options.rule == PackingRule::kCut ? cut_layout(kept, groups, options.length)
-                                                      : placed_layout(kept, groups, options);
+                                                      : placed_layout(kept, groups, options, limits);
   const std::vector<int64_t>& blocks = packing.layout_->blocks_per_group();
   packing.size_ = std::accumulate(blocks.begin(), blocks.end(), int64_t{0});
   for (size_t i = 0; i < kept.size(); ++i) packing.elements_ += kept.count(i);

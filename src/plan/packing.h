@@ -35,6 +35,13 @@ struct PackingOptions {
   int64_t max_segments = 0;  ///< sequences in a block at most; 0: any number. Not with kCut.
 };
 
+/// A further budget of a block, beside its length: what all of its sequences cost together. Sequences
+/// are not split then.
+struct BlockLimit {
+  int64_t most = 0;
+  std::vector<uint32_t> costs;  ///< of each sequence, at most `most`
+};
+
 /// A part of a sequence, at most as long as a block, and its place in a block.
 struct PackedPiece {
   int64_t sequence = 0;  ///< number of the sequence
@@ -57,10 +64,11 @@ class Packing {
  public:
   /// `groups` holds the number of sequences of each group, in order; if empty, all form one group.
   /// InvalidArgument for a length, a window or a number of open blocks below 1, for a length above
-  /// 2^31 - 1, and for a limit of segments with kCut. Unsupported for more than 2^32 - 1 sequences
+  /// 2^31 - 1, for a limit of segments with kCut, and for limits with kCut or LongSequence::kSplit, or
+  /// that a sequence exceeds alone. Unsupported for more than 2^32 - 1 sequences
   /// or pieces.
   static Result<Packing> make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
-                              const PackingOptions& options);
+                              const PackingOptions& options, std::span<const BlockLimit> limits = {});
   ~Packing();
   Packing(Packing&&) noexcept;
   Packing& operator=(Packing&&) noexcept;

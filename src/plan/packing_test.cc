@@ -255,5 +255,44 @@ TEST(Packing, NonsenseIsRefused) {
     EXPECT_EQ(Packing::make({1}, {}, options).status().code(), Code::kInvalidArgument);
 }
 
+std::vector<std::vector<int64_t>> sequences_with(const PackingOptions& options, std::vector<uint32_t> lengths,
+                                                 const std::vector<BlockLimit>& limits) {
+  const Result<Packing> packing = Packing::make(std::move(lengths), {}, options, limits);
+  EXPECT_TRUE(packing.ok()) << packing.status().to_string();
+  std::vector<std::vector<int64_t>> blocks;
+  for (int64_t block = 0; packing.ok() && block < packing->size(); ++block) {
+    blocks.emplace_back();
+    for (const PackedPiece& piece : pieces_of(*packing, block)) blocks.back().push_back(piece.sequence);
+  }
+  return blocks;
+}
+
+TEST(Packing, FurtherBudgetsHold) {
+  const std::vector<BlockLimit> limits{{4, {3, 2, 1, 4, 0}}};
+  for (const PackingRule rule : {PackingRule::kFirstFit, PackingRule::kBestFit}) {
+    const PackingOptions options{.length = 8, .rule = rule, .too_long = LongSequence::kDrop};
+    const auto blocks = sequences_with(options, {2, 2, 2, 2, 2}, limits);
+    for (const auto& block : blocks) {
+      uint32_t cost = 0;
+      for (const int64_t sequence : block) cost += limits[0].costs[static_cast<size_t>(sequence)];
+      EXPECT_LE(cost, 4u);
+    }
+    EXPECT_EQ(blocks.size(), 3u);
+  }
+  EXPECT_EQ(sequences_with({.length = 8, .too_long = LongSequence::kDrop}, {2, 2, 2, 2, 2}, limits),
+            (std::vector<std::vector<int64_t>>{{0, 2, 4}, {1}, {3}}));
+}
+
+TEST(Packing, FurtherBudgetsAreForWholeSequences) {
+  const std::vector<BlockLimit> limits{{4, {3}}}, above{{4, {5}}};
+  const auto code = [](const PackingOptions& options, const std::vector<BlockLimit>& of) {
+    return Packing::make({2}, {}, options, of).status().code();
+  };
+  EXPECT_EQ(code({.length = 8}, limits), Code::kInvalidArgument) << "rows may be split";
+  EXPECT_EQ(code({.length = 8, .rule = PackingRule::kCut, .too_long = LongSequence::kDrop}, limits),
+            Code::kInvalidArgument);
+  EXPECT_EQ(code({.length = 8, .too_long = LongSequence::kDrop}, above), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace forebay

@@ -27,8 +27,8 @@ def cut(parts, length):
 class Open:
     """Blocks that rests may still go into, by number."""
 
-    def __init__(self, length, max_segments):
-        self.blocks, self.open, self.length, self.max_segments = [], [], length, max_segments
+    def __init__(self, length, max_segments, limits=()):
+        self.blocks, self.open, self.length, self.max_segments, self.limits = [], [], length, max_segments, limits
 
     def new(self, pieces, is_open):
         self.blocks.append(pieces)
@@ -38,6 +38,11 @@ class Open:
 
     def space(self, block):
         return self.length - sum(count for _, _, count in self.blocks[block])
+
+    def fits(self, block, i, count):
+        """`limits`: (most, costs of all rows) of each further budget."""
+        spent = [sum(costs[row] for row, _, _ in self.blocks[block]) for _, costs in self.limits]
+        return self.space(block) >= count and all(one + costs[i] <= most for one, (most, costs) in zip(spent, self.limits))
 
     def add(self, block, piece):
         self.blocks[block].append(piece)
@@ -53,13 +58,13 @@ def whole_blocks(blocks, i, begin, end, length):
     return begin, end
 
 
-def first_fit(parts, length, open_blocks=64, max_segments=None):
-    blocks = Open(length, max_segments)
+def first_fit(parts, length, open_blocks=64, max_segments=None, limits=()):
+    blocks = Open(length, max_segments, limits)
     for i, (begin, end) in parts:
         begin, end = whole_blocks(blocks, i, begin, end, length)
         if begin == end:
             continue
-        fitting = [block for block in blocks.open if blocks.space(block) >= end - begin]
+        fitting = [block for block in blocks.open if blocks.fits(block, i, end - begin)]
         if not fitting:
             if len(blocks.open) == open_blocks:
                 blocks.open.remove(min(blocks.open, key=blocks.space))
@@ -68,15 +73,20 @@ def first_fit(parts, length, open_blocks=64, max_segments=None):
     return blocks.blocks
 
 
-def best_fit(parts, length, window=65536, max_segments=None):
+def best_fit(parts, length, window=65536, max_segments=None, limits=()):
     all_blocks = []
+
+    def largest_part(rest):
+        i, begin, end = rest
+        return max([-(-((end - begin) << 31) // length), *(-(-(costs[i] << 31) // most) for most, costs in limits)])
+
     for first in range(0, len(parts), window):
-        blocks = Open(length, max_segments)
+        blocks = Open(length, max_segments, limits)
         rests = [(i, *whole_blocks(blocks, i, begin, end, length)) for i, (begin, end) in parts[first:first + window]]
-        for i, begin, end in sorted(rests, key=lambda rest: rest[1] - rest[2]):
+        for i, begin, end in sorted(rests, key=largest_part, reverse=True):
             if begin == end:
                 continue
-            fitting = [block for block in blocks.open if blocks.space(block) >= end - begin]
+            fitting = [block for block in blocks.open if blocks.fits(block, i, end - begin)]
             block = min(fitting, key=lambda one: (blocks.space(one), one)) if fitting else blocks.new([], is_open=True)
             blocks.add(block, (i, begin, end - begin))
         all_blocks += [sorted(block) for block in blocks.blocks]

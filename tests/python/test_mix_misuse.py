@@ -117,7 +117,6 @@ WRONG = [
     (mix(end="all"), "0: mix", "end ends an epoch of parts that have shares", ".repeat(n)"),
     (mix(weights={"a": 1, "b": 1}, end="last"), "0: mix", 'end is "last"', "'first', 'all'"),
     (mix(weights={"a": 1, "b": 1}, end="all", samples=3), "0: mix", "both say where an epoch ends", "leave one"),
-    (mix(missing="mask"), "0: mix", "not there yet", ".select()"),
     (mix(missing="zero"), "0: mix", 'missing is "zero"', "'error', 'mask'"),
     (mix(field=""), "0: mix", "field is empty", "a name"),
     (mix(field="text"), "0: mix", "there is a field 'text' already", "another name"),

@@ -227,7 +227,7 @@ def test_nothing_to_pack_is_an_empty_epoch():
 
 
 @pytest.mark.parametrize("made, message", [
-    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).map(lambda s: s).batch(1), "move it before .pack()"),
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).filter(lambda s: True).batch(1), "move it before .pack()"),
     (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).cache().batch(1), "move it before .pack()"),
     (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(lambda s, random: s, random=True).pack(4).batch(1), "draws anew"),
     (lambda: fb.arrays(other=np.zeros((2, 3), np.int32)).pack(4).batch(1), "there is no field 'tokens'"),

@@ -281,7 +281,7 @@ WRONG = [
     (lambda d: d.tokens("a").sample(9).pack(8), "2: pack", "draws the samples of an epoch", "both together are not there yet"),
     (lambda d: packed(d).sample(9), "3: sample", "behind .pack()", "move it before .pack()"),
     (lambda d: split(packed(d)), "3: keep_keys", "behind .pack()", "move it before .pack()"),
-    (lambda d: packed(d).map(dict), "3: map", "behind .pack()", "move it before .pack()"),
+    (lambda d: packed(d).filter(dict), "3: filter", "behind .pack()", "move it before .pack()"),
     (lambda d: packed(d).cache(), "3: cache", "behind .pack()", "move it before .pack()"),
     (lambda d: mixed(d).map_batch(dict), "1: map_batch", "there is no .batch() before it", ".map(fn)"),
     (lambda d: mixed(d).collate(list).batch(2), "1: collate", "there is no .batch() before it", ".batch(n)"),

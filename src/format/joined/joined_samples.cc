@@ -12,6 +12,7 @@ JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size)
     : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)), version_(joined_version(parts_, size)) {
   for (size_t part = 0; part < parts_.size(); ++part) {
     reads_.push_back(parts_[part].fetches());
+    lengths_.push_back(known_lengths(*parts_[part].source));
     for (size_t field = 0; field < parts_[part].source->schema().size(); ++field) fields_.push_back({part, field});
   }
 }
@@ -73,6 +74,16 @@ std::shared_ptr<const SampleSource> JoinedSamples::with_fields(std::span<const s
   auto source = std::make_shared<JoinedSamples>(*this);
   source->reads_ = std::move(reads);
   return source;
+}
+
+bool JoinedSamples::knows_lengths(size_t field) const {
+  const auto [part, own] = fields_[field];
+  return lengths_[part] != nullptr && lengths_[part]->knows_lengths(own);
+}
+
+int64_t JoinedSamples::length(size_t field, int64_t id) const {
+  const auto [part, own] = fields_[field];
+  return lengths_[part]->length(own, parts_[part].row(id));
 }
 
 bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }

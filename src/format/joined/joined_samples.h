@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/known_lengths.h"
 #include "format/joined/joined_part.h"
 
 namespace forebay {
 
 /// Samples of several data sets side by side: a sample has the fields of one sample of each part.
 /// Its objects are those of all parts whose fields are stored in objects. Immutable.
-class JoinedSamples final : public SampleSource {
+class JoinedSamples final : public SampleSource, public KnownLengths {
  public:
   /// `parts`: at least one, all of them SampleSources with that many rows.
   JoinedSamples(std::vector<JoinedPart> parts, int64_t size);
@@ -28,6 +29,8 @@ class JoinedSamples final : public SampleSource {
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   Status load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const override;
   std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
+  bool knows_lengths(size_t field) const override;
+  int64_t length(size_t field, int64_t id) const override;
   bool gathers(size_t field) const override;
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
@@ -38,8 +41,9 @@ class JoinedSamples final : public SampleSource {
   const SampleSource& samples(size_t part) const { return *parts_[part].source->as_samples(); }
 
   std::vector<JoinedPart> parts_;
-  std::vector<bool> reads_;        // of each part, whether fetch() names its object
-  std::vector<PartField> fields_;  // of each field, where it comes from
+  std::vector<bool> reads_;                   // of each part, whether fetch() names its object
+  std::vector<const KnownLengths*> lengths_;  // of each part; null if it does not know them
+  std::vector<PartField> fields_;             // of each field, where it comes from
   int64_t size_;
   Schema schema_;
   Hash128 version_;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/known_lengths.h"
+
 namespace forebay {
 
 namespace {
@@ -26,7 +28,7 @@ Schema fields_of(const MegatronIndex& index) {
   return schema;
 }
 
-class MegatronSource final : public SampleSource {
+class MegatronSource final : public SampleSource, public KnownLengths {
  public:
   MegatronSource(std::shared_ptr<Store> store, ObjectInfo bin, MegatronIndex index, MegatronUnit unit,
                  const Hash128& version)
@@ -44,6 +46,8 @@ class MegatronSource final : public SampleSource {
   std::optional<Identity> identity(int64_t id) const override;
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
+  bool knows_lengths(size_t field) const override { return field != kMode; }
+  int64_t length(size_t, int64_t id) const override { return index_.lengths[static_cast<size_t>(id)]; }
   bool gathers(size_t field) const override { return field == kMode; }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/known_lengths.h"
 #include "store/memory/memory_store.h"
 
 namespace forebay::megatron_test {
@@ -58,6 +59,16 @@ TEST(Megatron, documents_are_ranges_of_one_object) {
   EXPECT_EQ(tokens_of(*source->as_samples(), 1), (std::vector<uint16_t>{}));
   EXPECT_EQ(tokens_of(*source->as_samples(), 2), (std::vector<uint16_t>{3}));
   EXPECT_EQ(source->key(2), "memory:a.bin document 2");
+}
+
+TEST(Megatron, lengths_are_those_of_the_index) {
+  const auto source = open(store_of_three("\1\2\3"), MegatronUnit::kSequence).value();
+  const KnownLengths* const lengths = known_lengths(*source);
+  ASSERT_NE(lengths, nullptr);
+  ASSERT_TRUE(lengths->knows_lengths(0));
+  EXPECT_FALSE(lengths->knows_lengths(1)) << "a mode is a number";
+  for (int64_t id = 0; id < source->size(); ++id)
+    EXPECT_EQ(lengths->length(0, id), std::ssize(tokens_of(*source->as_samples(), id)));
 }
 
 TEST(Megatron, modes_are_gathered_and_need_no_read) {

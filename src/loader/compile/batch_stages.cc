@@ -1,5 +1,7 @@
 #include "loader/compile/batch_stages.h"
 
+#include <algorithm>
+
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/user_code.h"
@@ -21,13 +23,20 @@ std::vector<BatchStage> batch_stages(const Description& description, uint64_t se
   const std::vector<OpSpec>& steps = description.steps();
   // The steps behind a source are the last ones of the whole pipeline, also behind parts.
   const size_t before = description.step_count() - steps.size();
-  for (size_t i = sample_steps(description); i < steps.size(); ++i) {
+  const size_t batched = sample_steps(description);
+  for (size_t i = std::min(first_block_step(description), batched); i < steps.size(); ++i) {
+    const bool of_block = i < batched;
+    if (of_block && !catalog().has_role(steps[i], OpRole::kFunction)) continue;
     BatchStage stage;
     stage.name = name_of_function(steps[i]);
     stage.number = before + i;
     stage.seed = seed;
     stage.random_index = random_index;
     if (catalog().has_effect(steps[i], OpEffect::kCollation)) stage.input = BatchInput::kSamples;
+    if (of_block) {
+      stage.input = BatchInput::kRows;
+      stage.fields = catalog().find(steps[i].name)->used(steps[i], {}).reads;
+    }
     random_index += is_random_step(steps[i], catalog()) ? 1 : 0;
     stages.push_back(std::move(stage));
   }

@@ -115,8 +115,12 @@ class Compiler {
     record_user_code_names();
     plan_->stacks_rows = !keeps_samples_apart();
     set_outputs(output);
-    if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_fields = packed_fields(*reader());
-    if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing, plan_->outputs);
+    if (packs() && whole.schemas[end_ - 1].open_ended)
+      plan_->packed_fields = def_of(*reader()).used(*reader(), whole.schemas[end_ - 1]).reads;
+    if (packs() && input_.packing) {
+      plan_->packing = packing_of(*reader(), input_.packing, plan_->outputs);
+      FOREBAY_RETURN_IF_ERROR(add_block_ops(whole));
+    }
     if (end_ < input_.end && !packs())
       plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
     if (chunks_) {
@@ -142,7 +146,8 @@ class Compiler {
     LiveFields live(whole.schemas[end_ - 1]);
     std::vector<std::string> asked;
     if (const OpSpec* const by = reader()) {
-      asked = def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
+      // Fields that only decide which rows share a block are read once, to measure them.
+      asked = input_.packing ? packed_fields(*by) : def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
       if (!asked.empty()) live = LiveFields(asked);
     }
     const Schema& all = whole.schemas[0];
@@ -211,6 +216,32 @@ class Compiler {
     if (!compiled) return {};
     add_native(op.shown_name(), std::move(compiled));
     plan_->working_bytes += working_bytes(def.used(op, before), before, after);
+    return {};
+  }
+
+  // Adds the operators behind the packing. User code there is the loader's work (batch_stages()).
+  Status add_block_ops(const Inference& whole) {
+    plan_->packing->made = whole.schemas[end_];
+    for (size_t i = end_ + 1; i < input_.end; ++i) {
+      const OpSpec& op = input_.description->steps()[i];
+      const OpDef& def = def_of(op);
+      if (def.effect != OpEffect::kContent || def.role == OpRole::kFunction) continue;
+      const Schema &before = whole.schemas[i - 1], &after = whole.schemas[i];
+      auto added = std::make_shared<ChunkOp>(ChunkOp{op.shown_name(), nullptr, std::make_shared<StepCounters>()});
+      FOREBAY_ASSIGN(added->op, def.make_columns(op, before));
+      if (!added->op)
+        return invalid_argument(
+            fmt::format("step {}: {} works on single samples; move it before .pack()", i, op.shown_name()));
+      const FieldUse use = def.used(op, before);
+      set_made_bytes(*added, use, before, after);
+      for (const std::string& name : use.makes) {  // of user code nobody knows the type of the numbers
+        const auto made = after.find(name);
+        if (made && after[*made].kind == FieldKind::kAny)
+          added->made_row_bytes += static_cast<uint64_t>(input_.packing->length()) * sizeof(int64_t);
+      }
+      plan_->packing->ops.push_back(std::move(added));
+      plan_->packing->made = after;
+    }
     return {};
   }
 

@@ -31,26 +31,58 @@ Status append(std::vector<uint32_t>& lengths) {
   return {};
 }
 
-Status refuse_long(std::span<const uint32_t> lengths, int64_t length, const Source& source,
-                   const Selection& selection) {
-  const auto found = std::ranges::find_if(lengths, [length](uint32_t one) { return one > length; });
-  if (found == lengths.end()) return {};
-  const int64_t id = selection.id_at(found - lengths.begin());
-  return invalid_argument(
-             fmt::format("it has {} elements, and a block has {}; give .pack() a longer length, or say what "
-                         "becomes of such rows: too_long=\"split\", \"right\", \"left\" or \"drop\"",
-                         *found, length))
-      .with_operator("pack")
-      .with_sample(id)
-      .with_key(source.key(id));
+// The error of the first row above `most`, if there is one. `message`: what is wrong, from its figure
+// and `most`.
+template <class Message>
+Status refuse_above(std::span<const uint32_t> figures, int64_t most, const Source& source, const Selection& selection,
+                    Message message) {
+  const auto found = std::ranges::find_if(figures, [most](uint32_t one) { return one > most; });
+  if (found == figures.end()) return {};
+  const int64_t id = selection.id_at(found - figures.begin());
+  return invalid_argument(message(*found, most)).with_operator("pack").with_sample(id).with_key(source.key(id));
 }
 
-void warn_of_dropped(const Packing& packing) {
-  const int64_t dropped = packing.long_sequences();
-  if (dropped == 0) return;
-  log_warning(fmt::format("pack: {} of {} samples are longer than {} and left out, by too_long=\"drop\"", dropped,
-                          packing.lengths().size(), packing.length()));
+Status refuse_long(std::span<const uint32_t> lengths, int64_t length, const Source& source,
+                   const Selection& selection) {
+  return refuse_above(lengths, length, source, selection, [](uint32_t has, int64_t most) {
+    return fmt::format(
+        "it has {} elements, and a block has {}; give .pack() a longer length, or say what "
+        "becomes of such rows: too_long=\"split\", \"right\", \"left\" or \"drop\"",
+        has, most);
+  });
 }
+
+// Applies the further budgets to single rows: too_long="drop" leaves out those above one.
+Result<std::vector<BlockLimit>> limits_of(const PackArguments& arguments, MeasuredRows& rows, bool drops,
+                                          const Source& source, const Selection& selection) {
+  std::vector<BlockLimit> limits;
+  for (const auto& [field, most] : arguments.limits()) {
+    BlockLimit& limit = limits.emplace_back(BlockLimit{most, std::move(rows.costs[limits.size()])});
+    for (size_t i = 0; i < limit.costs.size() && drops; ++i) {
+      if (limit.costs[i] <= most) continue;
+      rows.lengths[i] = limit.costs[i] = 0;
+    }
+    FOREBAY_RETURN_IF_ERROR(refuse_above(limit.costs, most, source, selection, [&](uint32_t has, int64_t allowed) {
+      return fmt::format(
+          "it has {} of '{}', and a block has {}; give limits={{\"{}\": n}} more, or leave such rows "
+          "out with too_long=\"drop\"",
+          has, field, allowed, field);
+    }));
+  }
+  return limits;
+}
+
+void warn_of_dropped(const Packing& packing, int64_t above_limits) {
+  const auto warn = [&](int64_t dropped, const std::string& what) {
+    if (dropped == 0) return;
+    log_warning(fmt::format("pack: {} of {} samples are {} and left out, by too_long=\"drop\"", dropped,
+                            packing.lengths().size(), what));
+  };
+  warn(packing.long_sequences(), fmt::format("longer than {}", packing.length()));
+  warn(above_limits, "above limits=");
+}
+
+int64_t count_empty(const std::vector<uint32_t>& lengths) { return std::ranges::count(lengths, 0u); }
 
 }  // namespace
 
@@ -59,17 +91,28 @@ std::vector<std::string> packed_fields(const OpSpec& pack) {
   return PackArguments(args).fields();
 }
 
-Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, std::vector<uint32_t> lengths,
-                                                 const Source& source, const Selection& selection) {
+std::vector<std::string> limited_fields(const OpSpec& pack) {
+  const Args args = args_of(pack);
+  std::vector<std::string> names;
+  for (const auto& [name, most] : PackArguments(args).limits()) names.push_back(name);
+  return names;
+}
+
+Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, MeasuredRows rows, const Source& source,
+                                                 const Selection& selection) {
   const Args args = args_of(pack);
   const PackArguments arguments(args);
   const PackingOptions options = arguments.packing();
-  if (arguments.appends()) FOREBAY_RETURN_IF_ERROR(append(lengths));
-  if (arguments.refuses_long()) FOREBAY_RETURN_IF_ERROR(refuse_long(lengths, options.length, source, selection));
+  const bool drops = options.too_long == LongSequence::kDrop;
+  if (arguments.appends()) FOREBAY_RETURN_IF_ERROR(append(rows.lengths));
+  if (arguments.refuses_long()) FOREBAY_RETURN_IF_ERROR(refuse_long(rows.lengths, options.length, source, selection));
+  const int64_t empty = count_empty(rows.lengths);
+  FOREBAY_ASSIGN(const std::vector<BlockLimit> limits, limits_of(arguments, rows, drops, source, selection));
+  const int64_t above_limits = count_empty(rows.lengths) - empty;
   const ChunkSource* const chunks = source.as_chunks();
   const std::vector<int64_t> groups = chunks != nullptr ? selected_rows(*chunks, selection) : std::vector<int64_t>();
-  FOREBAY_ASSIGN(Packing packing, Packing::make(std::move(lengths), groups, options));
-  if (options.too_long == LongSequence::kDrop) warn_of_dropped(packing);
+  FOREBAY_ASSIGN(Packing packing, Packing::make(std::move(rows.lengths), groups, options, limits));
+  if (drops) warn_of_dropped(packing, above_limits);
   return std::make_shared<const Packing>(std::move(packing));
 }
 

@@ -162,7 +162,8 @@ std::vector<ArgDef> mix_arg_defs() {
        "an epoch ends before the \"first\" part would begin anew, or after \"all\" parts have been passed once"},
       {"field", ArgType::kText, false, nullptr, "name of an int64 field that has the number of a sample's part"},
       {"missing", ArgType::kText, false, "error",
-       "what becomes of a field that only some parts have: \"error\"; \"mask\" is not there yet"}};
+       "what becomes of a field that only some parts have: \"error\", or \"mask\": the others have zeros there, empty "
+       "rows and empty texts, and a bool field `<name>_valid` says whether a sample has the field"}};
 }
 
 void check_mix(const OpSpec& source, std::vector<Problem>& found) {
@@ -172,9 +173,6 @@ void check_mix(const OpSpec& source, std::vector<Problem>& found) {
   check_choice(source, "ramp", {"step", "linear"}, problems);
   check_choice(source, "end", {"first", "all"}, problems);
   check_choice(source, "missing", {"error", "mask"}, problems);
-  if (given(source, "missing") == "mask")
-    problems.add("missing=\"mask\" is not there yet",
-                 "leave it out, and give all parts the same fields: .select() drops those that only some have");
 }
 
 std::vector<Problem> weight_problems(const OpSpec& source, const Json& weights) {

@@ -291,6 +291,7 @@ Pipeline Pipeline::pack(IntByField length, PackOptions options) const {
                                    {"eos", by_field_json(options.eos)},
                                    {"shift", by_field_json(options.shift)},
                                    {"pad_value", unless_default(by_field_json(options.pad_value), 0.0)},
+                                   {"limits", by_field_json(options.limits)},
                                    {"max_segments", optional_json(options.max_segments)},
                                    {"cu_seqlens", unless_default(options.cu_seqlens, false)},
                                    {"open_blocks", unless_default(options.open_blocks, 64)},

@@ -16,6 +16,9 @@ std::optional<Problem> part_field_problem(const Branch& branch) {
   for (size_t i = 1; i < steps.size(); ++i) {
     packed |= catalog().has_effect(steps[i], OpEffect::kPacking);
     const OpDef* const def = catalog().find(steps[i].name);
+    if (packed && steps[i].name == "fill_missing")
+      return Problem{place_of(steps, i), "missing=\"mask\" is not for packed blocks, whose parts pack the same fields",
+                     "leave it out"};
     if (packed && def != nullptr && def->made_by_sources)
       return Problem{place_of(steps, i), "packed blocks have no field for their part yet",
                      "leave field= out; batch.parts has the part of each block"};

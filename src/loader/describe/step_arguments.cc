@@ -35,6 +35,23 @@ size_t sample_steps(const Description& description) {
   return static_cast<size_t>(std::ranges::find_if(steps, works) - steps.begin());
 }
 
+namespace {
+
+bool parts_pack(const Description& description) {
+  return !description.steps().empty() &&
+         std::ranges::any_of(description.steps().front().parts, [](const PipelinePart& part) {
+           return find_step(part.pipeline, OpEffect::kPacking) != nullptr || parts_pack(part.pipeline);
+         });
+}
+
+}  // namespace
+
+size_t first_block_step(const Description& description) {
+  if (parts_pack(description)) return 1;
+  const OpSpec* const pack = find_step(description, OpEffect::kPacking);
+  return pack != nullptr ? static_cast<size_t>(pack - description.steps().data()) + 1 : description.steps().size();
+}
+
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
   if (op == nullptr) return otherwise;
   const Json value = op->args.value(name, Json());

@@ -14,6 +14,9 @@ const OpSpec* find_step(const Description& description, OpEffect effect);
 /// Number of steps that work on samples, with the one that makes batches. Functions on whole
 /// batches come after them.
 size_t sample_steps(const Description& description);
+/// Index of the first step behind a `.pack()`, which stands in the description or in its parts. The
+/// number of steps if nothing is packed.
+size_t first_block_step(const Description& description);
 /// Returns an integer argument; `otherwise` if the argument is missing or `op` is null.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
 /// Returns a Boolean argument; false if it is missing.

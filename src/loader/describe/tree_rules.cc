@@ -12,9 +12,11 @@
 #include <fmt/ranges.h>
 
 #include "loader/describe/check.h"
+#include "loader/describe/missing_fields.h"
 #include "loader/describe/packed_parts.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/zip_rules.h"
 #include "pipeline/branches.h"
@@ -155,11 +157,15 @@ class Structure {
   }
 
   void check_in_part(const Description& description, const Path& path) {
+    const size_t of_blocks = first_block_step(description);
     for (size_t i = 1; i < description.steps().size(); ++i) {
       const OpSpec& op = description.steps()[i];
       const OpDef* const def = catalog().find(op.name);
       if (def == nullptr) continue;
       if (const auto wrong = advice_in_part(def->effect)) add(place_in(path, i, op), wrong->first, wrong->second);
+      if (i >= of_blocks && def->effect == OpEffect::kContent)
+        add(place_in(path, i, op), "packed blocks of a part are changed together with those of the others",
+            "put it behind all parts, or before .pack()");
     }
   }
 
@@ -338,7 +344,8 @@ class FieldComparison {
     problems.push_back(
         {shared_place(whole_, first.path, without.front()->path),
          fmt::format("the field '{}' of '{}' is missing in {}", name, first.name(), quoted_names(without)),
-         "drop it with .select(), or give a field of the other part that name with .rename()"});
+         "drop it with .select(), give a field of the other part that name with .rename(), or fill it with zeros by "
+         "missing=\"mask\" of the mix"});
   }
 
   // Compares with the first branch that has the field.
@@ -375,20 +382,27 @@ std::vector<Problem> tree_problems(const Description& description, std::span<con
   Structure structure;
   const std::vector<bool> good = structure.walk(description, {});
   std::vector<Problem> problems = std::move(structure.problems);
-  const std::vector<Branch> branches = branches_of(description);
+  std::vector<Branch> branches = branches_of(description);
   if (good.size() != branches.size()) return problems;  // a source without parts that should have some
+  std::vector<Schema> schemas;
+  for (size_t i = 0; i < branches.size(); ++i)
+    schemas.push_back(i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front()));
+  std::vector<Problem> missing;
+  if (std::ranges::find(good, false) == good.end()) missing = complete_missing_fields(branches, schemas);
+  // Before the sources are open, types that they have are not known either.
+  for (Problem& problem : missing)
+    if (!sources.empty()) problems.push_back(std::move(problem));
   BranchProblems found;
   for (size_t i = 0; i < branches.size(); ++i)
     if (good[i]) found.add_branch(branches[i]);
   std::vector<End> ends;
   for (size_t i = 0; i < branches.size(); ++i) {
     if (!good[i]) continue;
-    const Schema schema = i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front());
     if (std::optional<Problem> problem = part_field_problem(branches[i])) {
       found.add(branches[i], std::move(*problem));
       continue;
     }
-    Inference inference = infer(branches[i].description, schema, catalog());
+    Inference inference = infer(branches[i].description, schemas[i], catalog());
     for (Problem& problem : unbounded_problems(branches[i].description))
       inference.problems.push_back(std::move(problem));
     std::erase_if(inference.problems,

@@ -213,7 +213,10 @@ OpDef map_op() {
 
 A field is a NumPy array (a copy, yours to write to), str or bytes, or a list of str or of bytes; returned values may also be numbers or
 torch tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the sample's key as a note; a
-StopIteration becomes a RuntimeError, as one that leaves a generator does, since it would end the loop over the loader.)";
+StopIteration becomes a RuntimeError, as one that leaves a generator does, since it would end the loop over the loader.
+
+Behind `.pack`, a sample is a packed block. What `fn` returns has one shape in all blocks, and an exception takes the place of the whole
+batch, whatever `on_error` says.)";
   def.function = "the function. It must not depend on anything that changes from call to call.";
   def.args = {
       {"fields", ArgType::kFields, false, nullptr,

@@ -131,6 +131,8 @@ std::vector<StepStats> stats_of_steps(const BranchPlan& plan) {
   // The thread that makes a row also writes it into its batch, so writing is a share of rows' time
   // too.
   steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
+  if (plan.packing)
+    for (const auto& op : plan.packing->ops) steps.push_back(step_stats(op->name, *op->counters));
   if (!plan.name.empty()) {
     for (StepStats& step : steps) step.name = plan.name + "/" + step.name;
   }

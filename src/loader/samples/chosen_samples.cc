@@ -42,8 +42,13 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
                     ChosenSamples* chosen) {
   const OpSpec* const pack = find_step(*whole.description, OpEffect::kPacking);
   if (pack == nullptr) return {};
-  FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, callbacks));
-  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), *whole.source, *chosen->selection));
+  FOREBAY_ASSIGN(MeasuredRows rows, measure_rows(whole, sizes, callbacks));
+  Hasher hasher;
+  for (const std::vector<uint32_t>& costs : rows.costs)
+    for (const uint32_t cost : costs) hasher.update_value(cost);
+  const std::string costs = rows.costs.empty() ? "" : hasher.digest().to_string();
+  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(rows), *whole.source, *chosen->selection));
+  chosen->version += costs;
   chosen->version += version_of(*chosen->packing);
   return {};
 }

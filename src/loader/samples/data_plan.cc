@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "loader/describe/check.h"
+#include "loader/describe/missing_fields.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
@@ -185,7 +186,13 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
                                        uint64_t seed) {
   std::vector<BranchData> all;
   const PartedSource* const parts = source ? as_parted(*source) : nullptr;
-  for (Branch& branch : branches_of(description, catalog())) {
+  std::vector<Branch> branches = branches_of(description, catalog());
+  if (parts != nullptr) {
+    std::vector<Schema> schemas;
+    for (const auto& one : parts->branch_sources()) schemas.push_back(one->schema());
+    (void)complete_missing_fields(branches, schemas);  // check() has found the problems
+  }
+  for (Branch& branch : branches) {
     BranchData& data = all.emplace_back();
     data.source = parts != nullptr ? parts->branch_sources()[all.size() - 1] : source;
     data.seed = seed_of(seed, branch.name());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/samples/lengths_in_index.h"
 #include "loader/samples/sample_lengths.h"
 #include "loader/samples/stored_lengths.h"
 #include "ops/image/cast_elements.h"
@@ -85,48 +87,108 @@ class FieldLengths {
   const bool ragged_;
 };
 
+// A packed field of a sample, with its length there.
+struct NamedLength {
+  const std::string& name;
+  int64_t length;
+};
+
 // The error of a sample whose packed fields differ in length.
-Status check_equal(const std::vector<FieldLengths>& fields, int64_t row) {
-  const FieldLengths& first = fields.front();
-  for (const FieldLengths& field : fields) {
-    if (field.of(row) == first.of(row)) continue;
+Status check_equal(std::span<const NamedLength> fields) {
+  const NamedLength& first = fields.front();
+  for (const NamedLength& field : fields) {
+    if (field.length == first.length) continue;
     return Status(Code::kCorrupt, fmt::format("'{}' has {} elements and '{}' has {}; fields that .pack() puts side by "
                                               "side have one length in each sample",
-                                              first.name(), first.of(row), field.name(), field.of(row)));
+                                              first.name, first.length, field.name, field.length));
   }
   return {};
 }
 
-// Adds the lengths of a batch of a pass to those of all samples.
-class LengthPass {
+// Adds the figures of a batch of a pass, or of single samples, to those of all samples.
+class RowsPass {
  public:
-  LengthPass(const CompileInput& input, const PassCallbacks& callbacks, std::vector<uint32_t>& lengths)
-      : input_(input), callbacks_(callbacks), lengths_(lengths) {}
+  RowsPass(const CompileInput& input, const PassCallbacks& callbacks)
+      : input_(input), callbacks_(callbacks), pack_(*find_step(*input.description, OpEffect::kPacking)),
+        packed_(packed_fields(pack_)), limited_(limited_fields(pack_)) {
+    const auto samples = static_cast<size_t>(input.selection->size());
+    rows_.lengths.resize(samples);
+    rows_.costs.assign(limited_.size(), std::vector<uint32_t>(samples));
+  }
+
+  std::set<std::string> fields() const {
+    std::set<std::string> names(packed_.begin(), packed_.end());
+    names.insert(limited_.begin(), limited_.end());
+    return names;
+  }
 
   Status add(const Batch& batch) {
     std::vector<FieldLengths> fields;
-    for (const BatchField& field : batch.fields) {
-      fields.emplace_back(batch, field);
+    for (const std::string& name : packed_) {
+      const BatchField* const field = batch.find(name);
+      if (field == nullptr) continue;  // of a batch whose samples are all left out
+      fields.emplace_back(batch, *field);
       FOREBAY_RETURN_IF_ERROR(fields.back().check());
     }
-    for (int64_t row = 0; row < batch.size(); ++row) FOREBAY_RETURN_IF_ERROR(add_row(batch, fields, row));
+    for (int64_t row = 0; row < batch.size(); ++row) {
+      const auto at = static_cast<size_t>(row);
+      lengths_.clear();
+      for (const FieldLengths& field : fields) lengths_.push_back({field.name(), field.of(row)});
+      // A pass follows the order of the selection, so a position is an index.
+      const auto index = static_cast<size_t>(batch.positions[at]);
+      FOREBAY_RETURN_IF_ERROR(add_lengths(index, batch.ids[at]));
+      FOREBAY_RETURN_IF_ERROR(add_costs(batch, row, index));
+    }
     return {};
   }
 
+  // Takes all lengths from the index of the data set. Returns false if it lacks some.
+  Result<bool> add_known() {
+    std::vector<LengthsInIndex> known;
+    const auto step = static_cast<size_t>(&pack_ - input_.description->steps().data());
+    for (const std::string& name : packed_) {
+      const std::optional<LengthsInIndex> lengths = LengthsInIndex::find(input_, step, name);
+      if (!lengths || !limited_.empty()) return false;
+      known.push_back(*lengths);
+    }
+    for (int64_t index = 0; index < input_.selection->size(); ++index) {
+      const int64_t id = input_.selection->id_at(index);
+      lengths_.clear();
+      for (size_t i = 0; i < known.size(); ++i) lengths_.push_back({packed_[i], known[i](id)});
+      FOREBAY_RETURN_IF_ERROR(add_lengths(static_cast<size_t>(index), id));
+    }
+    return true;
+  }
+
+  MeasuredRows take() && { return std::move(rows_); }
+
  private:
-  Status add_row(const Batch& batch, const std::vector<FieldLengths>& fields, int64_t row) {
-    const int64_t id = batch.ids[static_cast<size_t>(row)], length = fields.front().of(row);
+  // Adds `lengths_`. Samples left out keep 0.
+  Status add_lengths(size_t index, int64_t id) {
+    const int64_t length = lengths_.front().length;
     if (length > UINT32_MAX)
       return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
           .with_sample(id);
-    if (Status status = check_equal(fields, row); !status.ok())
+    if (Status status = check_equal(lengths_); !status.ok())
       return callbacks_.on_bad_sample(
-          {.row = row,
+          {.row = 0,
            .id = id,
            .status = std::move(status).with_operator("pack").with_sample(id).with_key(name_of(id))});
-    // A pass follows the order of the selection, so a position is an index. Samples left out keep
-    // 0.
-    lengths_[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
+    rows_.lengths[index] = static_cast<uint32_t>(length);
+    return {};
+  }
+
+  Status add_costs(const Batch& batch, int64_t row, size_t index) {
+    for (size_t i = 0; i < limited_.size(); ++i) {
+      const BatchField* const field = batch.find(limited_[i]);
+      const double cost = field != nullptr ? told_by(*field, row) : -1;
+      if (!(cost >= 0 && cost < UINT32_MAX))
+        return invalid_argument(fmt::format("limits=: the field '{}' is {}; a cost is 0 or above, and below 2^32",
+                                            limited_[i], field != nullptr ? fmt::format("{}", cost) : "not there"))
+            .with_operator("pack")
+            .with_sample(batch.ids[static_cast<size_t>(row)]);
+      rows_.costs[i][index] = static_cast<uint32_t>(std::ceil(cost));
+    }
     return {};
   }
 
@@ -136,7 +198,10 @@ class LengthPass {
 
   const CompileInput& input_;
   const PassCallbacks& callbacks_;
-  std::vector<uint32_t>& lengths_;
+  const OpSpec& pack_;
+  const std::vector<std::string> packed_, limited_;
+  std::vector<NamedLength> lengths_;  // of one sample
+  MeasuredRows rows_;
 };
 
 }  // namespace
@@ -154,17 +219,16 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
   return std::make_shared<const MarkedSamples>(input.selection, std::move(bits));
 }
 
-Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
-                                              const PassCallbacks& callbacks) {
-  std::vector<uint32_t> lengths(static_cast<size_t>(input.selection->size()));
-  const std::vector<std::string> fields = packed_fields(*find_step(*input.description, OpEffect::kPacking));
-  LengthPass pass(input, callbacks, lengths);
+Result<MeasuredRows> measure_rows(const CompileInput& input, const SizingInput& sizes, const PassCallbacks& callbacks) {
+  RowsPass pass(input, callbacks);
+  FOREBAY_ASSIGN(const bool known, pass.add_known());
+  if (known) return std::move(pass).take();
   CompileInput rows = input;
   // The fields of batches are those of blocks, which this pass does not make.
   if (input.branch) rows.branch = CompileInput::BranchName{input.branch->name};
-  FOREBAY_RETURN_IF_ERROR(read_all(rows, sizes, std::set<std::string>(fields.begin(), fields.end()), callbacks,
-                                   [&](const Batch& batch) { return pass.add(batch); }));
-  return lengths;
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(rows, sizes, pass.fields(), callbacks, [&](const Batch& batch) { return pass.add(batch); }));
+  return std::move(pass).take();
 }
 
 namespace {
@@ -239,8 +303,15 @@ Result<std::vector<float>> measure_field(const CompileInput& input, const Sizing
                                          const PassCallbacks& callbacks) {
   const OpSpec* const bucket = measuring_step(*input.description);
   const std::string field = measured_field(*bucket);
+  const auto step = static_cast<size_t>(bucket - input.description->steps().data());
+  if (const auto known = LengthsInIndex::find(input, step, field)) {
+    std::vector<float> lengths;
+    for (int64_t index = 0; index < input.selection->size(); ++index)
+      lengths.push_back(kept_length(static_cast<double>((*known)(input.selection->id_at(index)))));
+    return lengths;
+  }
   // Without open_cache: entries of this field alone would be of no use to the epochs.
-  const FieldPass pass(input, static_cast<size_t>(bucket - input.description->steps().data()), field);
+  const FieldPass pass(input, step, field);
   FOREBAY_ASSIGN(const StoredLengths kept, StoredLengths::open(pass.input(), field, sizes));
   if (std::optional<std::vector<float>> known = kept.find()) return *std::move(known);
   return measured(pass.input(), field, kept, sizes, callbacks);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loader/compile/compile.h"
+#include "loader/compile/packing_step.h"
 #include "loader/compile/sizing.h"
 #include "loader/samples/sample_classes.h"
 #include "pipeline/run/runner.h"
@@ -28,14 +29,14 @@ struct PassCallbacks {
 Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
                                                         const PassCallbacks& callbacks);
 
-/// Measures the length of the rows that a `.pack()` takes from each sample, in a pass that reads
-/// only its fields. A sample is Corrupt if they are not of one length. The length of a sample that
-/// is left out is 0. Caches of the pipeline store the results of the pass.
-Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
-                                              const PassCallbacks& callbacks);
+/// Measures the rows that a `.pack()` takes from each sample, in a pass that reads only its fields. A
+/// sample is Corrupt if they are not of one length. Caches of the pipeline store the results of the
+/// pass. Nothing is read if the index of the data set has the lengths.
+Result<MeasuredRows> measure_rows(const CompileInput& input, const SizingInput& sizes, const PassCallbacks& callbacks);
 
 /// Measures the length that a `.bucket()` takes from each sample, in a pass that reads only what
-/// its field needs, or finds those that an earlier run kept beside the pipeline's cache. The length
+/// its field needs, or finds those that the index of the data set has, or that an earlier run kept
+/// beside the pipeline's cache. The length
 /// of a sample that is left out, and one of 0, counts as 1.
 Result<std::vector<float>> measure_field(const CompileInput& input, const SizingInput& sizes,
                                          const PassCallbacks& callbacks);

@@ -36,7 +36,9 @@ double number(const Tensor& values, int64_t row) {
   return static_cast<double>(whole.value_or(-1));
 }
 
-double length_of(const BatchField& field, int64_t row) {
+}  // namespace
+
+double told_by(const BatchField& field, int64_t row) {
   if (field.kind != BatchField::Kind::kDense) {
     const auto* const offsets = field.offsets.data<int64_t>() + row;
     return static_cast<double>(offsets[1] - offsets[0]);
@@ -46,18 +48,17 @@ double length_of(const BatchField& field, int64_t row) {
   return static_cast<double>(field.lengths.empty() ? field.values.shape[1] : field.lengths[static_cast<size_t>(row)]);
 }
 
-float rounded_up(double length) {
+float kept_length(double length) {
+  if (length == 0) return 1;
   const auto nearest = static_cast<float>(length);
   return nearest < length ? std::nextafter(nearest, std::numeric_limits<float>::infinity()) : nearest;
 }
 
-}  // namespace
-
 Status add_lengths(const Batch& batch, std::vector<float>& lengths) {
   const BatchField& field = batch.fields.front();
   for (int64_t row = 0; row < batch.size(); ++row) {
-    const double length = length_of(field, row);
-    const float kept = rounded_up(length == 0 ? 1 : length);
+    const double length = told_by(field, row);
+    const float kept = kept_length(length);
     if (!std::isfinite(kept) || kept < 0)
       return invalid_argument(fmt::format("the field '{}' is {}; a length is 0 or above", field.name, length))
           .with_sample(batch.ids[static_cast<size_t>(row)]);

@@ -140,7 +140,8 @@ OpDef clip_op() {
                            ArgForm::kNamed)},
        .infer = infer_clip,
        .compile_columns = compile_clip,
-       .each = true});
+       .each = true,
+       .keeps_lengths = true});
 }
 
 }  // namespace forebay

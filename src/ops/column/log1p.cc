@@ -43,7 +43,8 @@ true value as float32, within 2 as float64. Integers above 2^53 are rounded to f
        .args = {column_arg("a column of numbers or a list of columns; lists and tensors go element by element")},
        .infer = infer_log1p,
        .compile_columns = compile_log1p,
-       .each = true});
+       .each = true,
+       .keeps_lengths = true});
 }
 
 }  // namespace forebay

@@ -24,6 +24,7 @@ OpDef decode_audio_op();
 OpDef decode_image_op();
 OpDef embed_op();
 OpDef extract_text_op();
+OpDef fill_missing_op();
 OpDef fill_null_op();
 OpDef hash_bucket_op();
 OpDef join_parts_op();

@@ -28,9 +28,13 @@ class BatchCalls {
 
  private:
   class Call;
+  class RowCall;
+  struct RowCalls;
 
   void call_next(const WindowBatchPtr& batch);
-  void on_answer(const Call& call, Status status, const std::function<void(WindowBatch&)>& accept);
+  void call_rows(const WindowBatchPtr& batch, const BatchStage& stage);
+  void on_answer(const WindowBatchPtr& of, uint64_t ticket, Status status,
+                 const std::function<void(WindowBatch&)>& accept);
   void accept_fields(WindowBatch& batch, std::vector<BatchField> fields, int64_t rows) const;
   void complete(WindowBatch& batch) const;
 

@@ -1,5 +1,7 @@
 #include "pipeline/run/revocation.h"
 
+#include <algorithm>
+
 namespace forebay {
 
 void Revocation::drop_bytes(RowTask& task) const {
@@ -24,7 +26,8 @@ void Revocation::yield(WindowBatch& batch, RowTask& task) const {
 void Revocation::revoke_batch(WindowBatch& batch) const {
   if (batch.revoking) return;
   batch.revoking = true;
-  core_.calls.abandon(batch.order_of_whole());
+  const size_t calls = batch.made ? std::max<size_t>(batch.made->ids.size(), 1) : 1;
+  for (size_t row = 0; row < calls; ++row) core_.calls.abandon(batch.order_of_row(row));
   for (RowTask& task : batch.tasks) {
     // Compute threads use the memory of Running tasks and of the assembly.
     if (batch.assembling == 0 && !task.is<RowTask::Running>()) yield(batch, task);

@@ -108,7 +108,7 @@ class Window final : private Advancing {
   const WindowBatch* last_batch_of(size_t branch) const;
   bool assemble(const WindowBatchPtr& batch, Actions& actions);
   bool start_copying(const WindowBatchPtr& batch, Actions& actions);
-  using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
+  using AssemblyStep = std::function<std::optional<Result<Batch>>(BatchJob&)>;
   void post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions);
   void finish_rows(WindowBatch& batch, Result<Batch> made);
 

@@ -181,7 +181,7 @@ bool Window::assemble(const WindowBatchPtr& batch, Actions& actions) {
   if (job.has_layout()) return start_copying(batch, actions);
   const auto compute_layout = [](BatchJob& of) {
     of.compute_layout();
-    return std::optional<Batch>();
+    return std::optional<Result<Batch>>();
   };
   post_assembly(batch, compute_layout, actions);
   return true;
@@ -215,7 +215,7 @@ bool Window::start_copying(const WindowBatchPtr& batch, Actions& actions) {
 void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions) {
   ++batch->assembling;
   const auto work = [this, batch, step = std::move(step)](WorkMemory&) {
-    std::optional<Batch> made = step(batch->job);
+    std::optional<Result<Batch>> made = step(batch->job);
     const AdvancingLock advancing(core_);
     core_.on_task_ended();
     --batch->assembling;

@@ -142,7 +142,9 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   uint64_t order(size_t task) const { return sequence << 24 | task; }
   /// Order of what is done with the whole batch: after its own rows, and before those of younger
   /// batches.
-  uint64_t order_of_whole() const { return order(tasks.size()); }
+  uint64_t order_of_whole() const { return order_of_row(0); }
+  /// The same, of a row of the assembled batch.
+  uint64_t order_of_row(size_t row) const { return order(tasks.size() + row); }
   /// Only for tasks with a block.
   const ChunkBlockPtr& block_of(const RowTask& task) const {
     return task.widened_block ? task.widened_block : blocks[task.block];
