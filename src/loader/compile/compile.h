@@ -20,6 +20,9 @@ struct CompileInput {
   /// stage, and its answer is the only output.
   size_t end = 0;
   bool as_filter = false;
+  /// The plan is for a pass, whose results hold in all epochs. InvalidArgument if they would depend
+  /// on a part of a zip with draws of its own.
+  bool for_pass = false;
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;

@@ -25,7 +25,9 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
                 const PassCallbacks& callbacks, const std::function<Status(const Batch&)>& each) {
   const int64_t n = input.selection->size();
   if (n == 0) return {};
-  FOREBAY_ASSIGN(const std::shared_ptr<const BranchPlan> plan, compile(input));
+  CompileInput pass = input;
+  pass.for_pass = true;
+  FOREBAY_ASSIGN(const std::shared_ptr<const BranchPlan> plan, compile(pass));
   SizingInput sizes = given;
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
   // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
