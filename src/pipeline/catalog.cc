@@ -147,6 +147,8 @@ class SchemaInference {
   void infer_schema(size_t step, const OpDef& def, Schema& schema) {
     std::vector<Problem> problems;
     def.follow(steps_[step], schema, problems);
+    // Fields of other parts may be unknown until their data sets are open.
+    if (!steps_[step].part.empty()) schema.open_ended |= result_.schemas.front().open_ended;
     for (Problem& problem : problems) {
       if (problem.op.empty()) problem.op = place_of(step);
     }

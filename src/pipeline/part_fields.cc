@@ -47,7 +47,7 @@ Schema PartFields::with(const Schema& own) const {
   for (Field& field : changed) field.name = name_in_zip(part_, field.name);
   put(fields, std::move(changed));
   Schema schema(std::move(fields));
-  // At most one part has fields that are not known: it names all of them before it ends.
+  // Functions of one part at a time may add fields: a part names all of them before it ends.
   schema.open_ended = own.open_ended;
   return schema;
 }

@@ -78,7 +78,7 @@ class Compiler {
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
     const auto chunks = shared_as_chunks(input_.source);
     reduce(whole, chunks != nullptr);
-    if (input_.for_pass) FOREBAY_RETURN_IF_ERROR(check_no_draws());
+    if (!input_.pass_of.empty()) FOREBAY_RETURN_IF_ERROR(check_no_draws());
     plan_ = std::make_shared<BranchPlan>();
     plan_->source = input_.source;
     if (chunks) {
@@ -175,10 +175,10 @@ class Compiler {
       const JoinedPart& part = joined->part_of(i);
       if (!part.drawn || !needed_.live.front().contains(joined->schema()[i].name)) continue;
       return invalid_argument(fmt::format(
-          "a step of this pipeline decides once for all epochs which samples come, or how, and depends on the part "
-          "'{}' of the zip, of which another sample comes each time; let it read fields of other parts alone "
-          "(.filter(fn, fields=[…])), or put it into that part",
-          part.name));
+          "{}: it goes by the part '{}' of the zip, of which another sample comes each time, and decides once for all "
+          "epochs; let it read fields of other parts alone (.filter(fn, fields=[…])) or put it into that part, and put "
+          "functions of that part behind the zip",
+          input_.pass_of, part.name));
     }
     return {};
   }
@@ -426,7 +426,7 @@ class Compiler {
       const OpDef& def = def_of(step_at(i));
       if (def.role == OpRole::kChoice || def.effect == OpEffect::kBatching) continue;
       if (def.role != OpRole::kNames) return std::nullopt;
-      name = name_before(step_at(i), name);
+      name = name_before(step_at(i), inference_.schemas[i - 1], name);
     }
     return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
   }

@@ -20,9 +20,6 @@ struct CompileInput {
   /// stage, and its answer is the only output.
   size_t end = 0;
   bool as_filter = false;
-  /// The plan is for a pass, whose results hold in all epochs. InvalidArgument if they would depend
-  /// on a part of a zip with draws of its own.
-  bool for_pass = false;
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
@@ -55,6 +52,10 @@ struct CompileInput {
   /// Blocks of the description's `.pack()`. Null if there is no such step, or if the lengths are
   /// not known yet; then rows come one by one, each at its own length.
   std::shared_ptr<const Packing> packing = {};
+  /// The step that needs the plan for a pass, as messages name it; empty for other plans. Results of
+  /// a pass hold in all epochs. InvalidArgument if they would depend on a part of a zip with draws of
+  /// its own.
+  std::string pass_of = {};
 };
 
 /// Compiles a description that check() accepted into a plan for the runner. Steps whose results
