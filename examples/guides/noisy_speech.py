@@ -38,7 +38,7 @@ pipeline = (
 with fb.Loader(pipeline, seed=7, epochs=3) as loader:
     for epoch in range(3):
         heard = {}
-        for batch in loader:                      # batch["audio"] has the shape (4, 1, 16000)
+        for batch in loader:                      # batch["audio"] has the shape (4, 16000)
             heard.update(zip(batch["key"], batch["kind"]))
         kinds = list(heard.values())
         print(f"epoch {epoch}: {len(heard)} recordings, {kinds.count('rain')} with rain; ann/0.wav with {heard['ann/0.wav']}")

@@ -117,8 +117,10 @@ class ZipOpener {
       if (zip_arg(source_, "end") != "first")
         return invalid_argument(fmt::format(
             "zip: the part '{}' has {} samples and '{}' has {}; parts that are joined by position have as many; give "
-            "on=\"key\" or a field to join them by, or end=\"first\" to end with the shortest",
-            first().name, first().source->size(), part.name, size));
+            "on=\"key\" or a field to join them by, end=\"first\" to end with the shortest, or .sample() in '{}' to "
+            "draw "
+            "from it",
+            first().name, first().source->size(), part.name, size, part.name));
       size_ = std::min(size_, size);
     }
     if (chunked_ && size_ < first().source->size()) keep_only([&](int64_t id) { return id < size_; });
