@@ -275,7 +275,7 @@ def test_functions_of_parts_beside_tables(tmp_path):
 
 def test_steps_that_go_by_a_field_behind_a_zip_find_those_of_parts(pairs):
     both = fb.zip(image=photos(pairs), mask=masks(pairs)).resize(8, field=["image", "mask"])
-    renamed = fb.zip(image=photos(pairs).rename(label="kind").resize(8), mask=masks(pairs).resize(8))
+    renamed = fb.zip(image=photos(pairs).rename(label="kind").resize(8), mask=masks(pairs).resize(8, field="mask"))
     for pipeline, by in ((both, "label"), (renamed, "kind")):
         with fb.Loader(pipeline.rehearse(2, capacity=1, by=by).batch(4), seed=1, epochs=2) as loader:
             old = [(label, id) for batch in [*loader, *loader] for label, id, replayed in zip(batch[by].tolist(), batch.ids.tolist(), batch["rehearsed"], strict=True) if replayed]
