@@ -146,7 +146,7 @@ CASES = {
         lambda d: fb.mix({"noisy": d.noisy("a").shuffle(), "clean": d.both("b").rename(y="noise").shuffle()}, weights={"noisy": 3, "clean": 1}, samples=EPOCH),
         in_shares((3, 1), with_noise("a", passes("a")), passes("b")), EPOCH, ["noisy", "clean"]),
     "functions in the parts of a zip": Case(
-        lambda d: fb.zip(x=d.numbers("a").map(with_half).select("x", "half").shuffle(), y=d.beside("a").map(lambda sample: {"y": sample["y"]}).select("y")),
+        lambda d: fb.zip(x=d.numbers("a").map(with_half).select("x", "half", "length").shuffle(), y=d.beside("a").map(lambda sample: {"y": sample["y"]}).select("y")),
         and_paired(lambda rows: all_of(rows, range(60))), 60, functions=True),
     "a balanced and a drawn part": Case(
         lambda d: fb.mix({"even": d.numbers("a").shuffle().balance(), "drawn": d.numbers("b").shuffle().sample(70, weights="w")},
