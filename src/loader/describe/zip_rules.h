@@ -12,7 +12,7 @@ namespace forebay {
 
 /// Returns the problem, as message and remedy, of a source that cannot be that of a part of a zip.
 std::optional<std::pair<std::string, std::string>> wrong_source_in_zip(const OpSpec& source);
-/// What decides which sample of a part of a zip comes next.
+/// The order that a part of a zip follows.
 enum class PartOrder : uint8_t {
   kFirst,  ///< it is the first part, whose order is that of the zip
   kOther,  ///< the order of the first part
