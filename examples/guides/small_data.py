@@ -157,6 +157,22 @@ def speech(root, speakers=("ann", "bob"), each=8, rate=8000):
     return root
 
 
+def noises(root, kinds=(("rain", 3), ("street", 5)), rate=8000):
+    """WAV files of noise, two seconds each, in a folder for each kind; and noises.csv with the columns path and kind."""
+    root, draw = Path(root), np.random.default_rng(6)
+    rows = []
+    for name, count in kinds:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for i in range(count):
+            noise = np.clip(0.1 * draw.standard_normal(2 * rate), -1, 1)
+            with wave.open(str(root / name / f"{i}.wav"), "wb") as file:
+                file.setnchannels(1), file.setsampwidth(2), file.setframerate(rate)
+                file.writeframes(struct.pack(f"<{len(noise)}h", *(noise * 32767).astype(int)))
+            rows.append(f"{name}/{i}.wav,{name}\n")
+    (root / "noises.csv").write_text("path,kind\n" + "".join(rows))
+    return root / "noises.csv"
+
+
 def pairs(root, count=48):
     """Pictures, and captions.csv with the columns path and caption."""
     root, draw = Path(root), np.random.default_rng(4)

@@ -386,7 +386,7 @@ Pipeline mix(std::vector<std::pair<std::string, Pipeline>> parts, MixSourceOptio
 Pipeline concat(std::vector<Pipeline> parts);
 Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts);
 /// Describes pipelines side by side: a sample has the fields of all parts. The order is that of the
-/// first part.
+/// first part. Another part with sample() or balance() gives one draw of its own for each sample.
 Pipeline zip(std::vector<std::pair<std::string, Pipeline>> parts, ZipSourceOptions options = {});
 
 }  // namespace forebay

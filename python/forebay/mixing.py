@@ -115,13 +115,28 @@ def zip(*parts: Pipeline, on: str | None = None, missing: str = "error", end: st
     one that is named by `on`, is taken from the first part alone.
 
     Samples come in the order of the first part: by its `.shuffle()`, or by one behind the zip.
-    `batch.ids` number the samples of the zip. A sample is bad if it is bad in any part; what
+    `batch.ids` number the samples of the zip.
+
+    Another part may have draws of its own, by `.sample()` or `.balance()`, as noise that is drawn
+    anew for each recording:
+
+        fb.zip(speech=speech.shuffle(), noise=noise.shuffle().sample(weights="hours"))
+
+    It gives one draw for each sample of the other parts, in the sequence that it would give alone,
+    and goes on with it from epoch to epoch. It may have any number of samples, `on` is not for it,
+    and its steps may choose samples. With n samples of the other parts, `batch.ids` are then
+    i + n * j for sample i of these and sample j of this part.
+
+    A function in a part (`.map`) sees the fields of the part. A `.select()` behind it in the part
+    names those that leave it.
+
+    A sample is bad if it is bad in any part; what
     `on_error` does then, it does to the whole sample.
 
     Sources of all kinds may be parts but streams, data sets of user code, and those that are made
     of other pipelines. The first part is read as it would be alone. Tables, lines and tar files
-    that are not the first part, or that are beside files, are held in memory: 4 GiB are the most
-    for each, or the loader's `memory`.
+    that are not the first part, or that are beside files or draws, are held in memory: 4 GiB are
+    the most for each, or the loader's `memory`.
 
     Args:
         parts: pipelines. Messages call them "0", "1", and so on.

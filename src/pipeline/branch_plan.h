@@ -41,7 +41,13 @@ struct ForeignStage {
   /// Number of the step in the whole pipeline, which decides the function to call.
   size_t number = 0;
   uint32_t random_index = 0;
-  bool merge = false;      ///< the answer is added to the record; otherwise it replaces it
+  bool merge = false;  ///< the answer is added to the record; otherwise it replaces it
+  /// The part of a zip that the function works in (OpSpec::part). Its fields have their own names in
+  /// `input_schema` and in the answer.
+  std::string part = {};
+  /// The field of the record before the function for each field of `output_schema`, if that passes
+  /// through where the answer lacks it. Empty: by index if `merge` is set.
+  std::vector<std::optional<size_t>> passing = {};
   bool takes_all = false;  ///< the function also gets the extra fields of earlier user code
   /// A step before this one selects fields, which drops the extra fields.
   bool drops_extras = false;

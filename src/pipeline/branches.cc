@@ -1,5 +1,6 @@
 #include "pipeline/branches.h"
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,8 @@ namespace forebay {
 
 namespace {
 
+constexpr const char* kJoinParts = "join_parts";
+
 using Path = std::vector<std::string>;
 
 // A branch while its steps are collected.
@@ -21,10 +24,14 @@ struct Growing {
   Path path;
   std::vector<OpSpec> steps;
   std::vector<size_t> numbers;
+  std::vector<Branch> drawn = {};
 
   void add(OpSpec op, size_t number) {
     steps.push_back(std::move(op));
     numbers.push_back(number);
+  }
+  Branch finish() && {
+    return {std::move(path), Description::of(std::move(steps)), std::move(numbers), std::move(drawn)};
   }
 };
 
@@ -95,27 +102,32 @@ class Walk {
     for (const PipelinePart& part : source.parts) {
       Path inner = path;
       inner.push_back(part.name);
-      add_part(part, inner, steps);
+      add_part(part, inner, catalog_.has_own_draws(source, part), steps);
       if (!names.empty())
         steps.add(made_by(source, path, "leave_out", {{"names", shared_fields(source)}}, part.name), 0);
       names.push_back(part.name);
     }
-    steps.add(made_by(source, path, "join_parts", {{"of", std::move(names)}}, ""), 0);
+    steps.add(made_by(source, path, kJoinParts, {{"of", std::move(names)}}, ""), 0);
     steps.steps.insert(steps.steps.begin(), placed(source, path, 0));
     steps.numbers.insert(steps.numbers.begin(), next_++);
     return steps;
   }
 
-  void add_part(const PipelinePart& part, const Path& path, Growing& to) {
+  // Adds the steps of a part that lies beside others.
+  void add_part(const PipelinePart& part, const Path& path, bool drawn, Growing& to) {
     const std::vector<OpSpec>& steps = part.pipeline.steps();
     next_ += part.pipeline.step_count() - steps.size();  // of parts within it, which check() reports
+    Growing own{path, {}, {}};
     for (size_t i = 0; i < steps.size(); ++i) {
       const size_t number = next_++;
-      if (i == 0) continue;
-      OpSpec op = placed(steps[i], path, i);
+      own.add(placed(steps[i], path, i), number);
+      const OpDef* const def = catalog_.find(steps[i].name);
+      if (i == 0 || (drawn && def != nullptr && chooses_samples(def->effect))) continue;
+      OpSpec op = own.steps.back();
       op.part = part.name;
       to.add(std::move(op), number);
     }
+    if (drawn) to.drawn.push_back(std::move(own).finish());
   }
 
   // Fields that the first part gives for all: the key of the sample, and the field of `on`.
@@ -141,6 +153,12 @@ class Walk {
 
 std::string Branch::name() const { return fmt::format("{}", fmt::join(path, "/")); }
 
+size_t source_steps(const Description& branch) {
+  const std::vector<OpSpec>& steps = branch.steps();
+  const auto join = std::ranges::find(steps, kJoinParts, &OpSpec::name);
+  return join == steps.end() ? 1 : static_cast<size_t>(join - steps.begin()) + 1;
+}
+
 std::vector<Branch> branches_of(const Description& description, const Catalog& catalog) {
   std::vector<Branch> branches;
   if (description.depth() == 0) {
@@ -148,8 +166,7 @@ std::vector<Branch> branches_of(const Description& description, const Catalog& c
     std::iota(branches[0].numbers.begin(), branches[0].numbers.end(), size_t{0});
     return branches;
   }
-  for (Growing& branch : Walk(catalog).run(description, {}))
-    branches.push_back({std::move(branch.path), Description::of(std::move(branch.steps)), std::move(branch.numbers)});
+  for (Growing& branch : Walk(catalog).run(description, {})) branches.push_back(std::move(branch).finish());
   return branches;
 }
 

@@ -21,10 +21,17 @@ struct Branch {
   /// For each of its steps, the number in the whole tree. A step that a source with parts adds has
   /// the number of that source.
   std::vector<size_t> numbers;
+  /// The parts of its source that have draws of their own (Catalog::has_own_draws), each up to its
+  /// end. Their steps that choose or order samples are in these branches alone, the others in both.
+  std::vector<Branch> drawn = {};
 
   /// "web/en"; empty if the pipeline has no parts.
   std::string name() const;
 };
+
+/// Number of the first steps of a branch that make up its source: 1, or all up to the one behind
+/// which the fields of parts side by side have their own names.
+size_t source_steps(const Description& branch);
 
 /// Returns the branches depth first. A pipeline without parts has one: the description itself. Only
 /// the first step may have parts.

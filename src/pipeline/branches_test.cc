@@ -134,6 +134,41 @@ TEST(Branches, of_parts_side_by_side_are_one) {
   EXPECT_EQ(place_of(steps, 4), "0: zip");
 }
 
+const Catalog& draws() {
+  static const Catalog catalog = [] {
+    OpDef sample, shuffle;
+    sample.name = "sample";
+    sample.effect = OpEffect::kDrawing;
+    shuffle.name = "shuffle";
+    shuffle.effect = OpEffect::kOrder;
+    return Catalog({sample, shuffle}, {"zip"});
+  }();
+  return catalog;
+}
+
+TEST(Branches, have_the_parts_that_they_draw_from) {
+  OpSpec zip = spec_of("zip");
+  const Description noise =
+      Description(spec_of("files")).append(spec_of("decode")).append(spec_of("shuffle")).append(spec_of("sample"));
+  zip.parts = {{"speech", Description(spec_of("files")).append(spec_of("shuffle")).append(spec_of("sample"))},
+               {"noise", noise.append(spec_of("cast"))},
+               {"mask", Description(spec_of("files")).append(spec_of("shuffle"))}};
+  const Description mix = mix_of({{"zip", Description(zip)}}).append(spec_of("batch"));
+  const Branch branch = branches_of(mix, draws()).front();
+  EXPECT_EQ(names_of(branch.description), (Names{"zip", "shuffle", "sample", "decode", "cast", "leave_out", "shuffle",
+                                                 "leave_out", "join_parts", "batch"}))
+      << "without the steps that choose in such a part";
+  EXPECT_EQ(source_steps(branch.description), 9u);
+  ASSERT_EQ(branch.drawn.size(), 1u) << "the first part gives the order, and a shuffle draws nothing";
+  const Branch& drawn = branch.drawn.front();
+  EXPECT_EQ(drawn.name(), "zip/noise");
+  EXPECT_EQ(names_of(drawn.description), (Names{"files", "decode", "shuffle", "sample", "cast"}));
+  EXPECT_EQ(drawn.numbers, (Numbers{3, 4, 5, 6, 7}));
+  EXPECT_EQ(place_of(drawn.description.steps(), 3), "zip/noise: 3: sample");
+  EXPECT_EQ(drawn.description.steps()[1].part, "") << "its fields have their own names";
+  EXPECT_EQ(source_steps(drawn.description), 1u);
+}
+
 TEST(Branches, keep_what_their_steps_hold) {
   const auto function = std::make_shared<int>(3);
   const Description part = Description(spec_of("text")).append({"map", Json::object(), function, "<f>"});

@@ -1,5 +1,6 @@
 #include "pipeline/catalog.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,12 @@ bool Catalog::has_role(const OpSpec& op, OpRole role) const {
 bool Catalog::has_effect(const OpSpec& op, OpEffect effect) const {
   const OpDef* const def = find(op.name);
   return def != nullptr && def->effect == effect;
+}
+
+bool Catalog::has_own_draws(const OpSpec& source, const PipelinePart& part) const {
+  return joins_parts(source) && &part != &source.parts.front() &&
+         std::ranges::any_of(part.pipeline.steps(),
+                             [&](const OpSpec& step) { return has_effect(step, OpEffect::kDrawing); });
 }
 
 std::string Catalog::nearest(std::string_view name) const {
@@ -138,6 +145,8 @@ class SchemaInference {
   void infer_schema(size_t step, const OpDef& def, Schema& schema) {
     std::vector<Problem> problems;
     def.follow(steps_[step], schema, problems);
+    // Fields of other parts may be unknown until their data sets are open.
+    if (!steps_[step].part.empty()) schema.open_ended |= result_.schemas.front().open_ended;
     for (Problem& problem : problems) {
       if (problem.op.empty()) problem.op = place_of(step);
     }

@@ -12,6 +12,12 @@
 
 namespace forebay {
 
+/// True if such a step says which samples come, and in which order.
+constexpr bool chooses_samples(OpEffect effect) {
+  return effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection ||
+         effect == OpEffect::kOrder || effect == OpEffect::kDrawing;
+}
+
 /// All operators, by name. The code that composes an engine creates it; operators do not register
 /// themselves. Immutable.
 class Catalog {
@@ -26,6 +32,9 @@ class Catalog {
   bool has_effect(const OpSpec& op, OpEffect effect) const;
   /// True if a sample of the source has the fields of all its parts, so that they form one branch.
   bool joins_parts(const OpSpec& source) const { return joining_.contains(source.name); }
+  /// True if a part of such a source has draws of its own: another part than the first, with a step
+  /// that draws. The other parts follow the order of the first.
+  bool has_own_draws(const OpSpec& source, const PipelinePart& part) const;
   /// True if the source is one branch: a data set, or parts that lie side by side.
   bool is_one_branch(const OpSpec& source) const { return source.parts.empty() || joins_parts(source); }
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/part_fields.h"
+
 namespace forebay {
 
 namespace {
@@ -27,6 +29,12 @@ std::optional<Value> take_substitute(const ForeignStage& stage, Extras& extras, 
     if (missing == name) return take_extra(extras, other);
   }
   return std::nullopt;
+}
+
+// The field of the record that field `i` of the schema after the function is, if the answer lacks it.
+std::optional<size_t> passing_field(const ForeignStage& stage, size_t i, size_t before) {
+  if (!stage.passing.empty()) return stage.passing[i];
+  return stage.merge && i < before ? std::optional(i) : std::nullopt;
 }
 
 }  // namespace
@@ -84,8 +92,10 @@ ForeignInput foreign_input(const ForeignStage& stage, RowInput& row) {
   if (stage.drops_extras) row.extras.clear();
   if (!stage.takes_all) return input;
   for (const auto& [name, value] : row.extras) {
+    const std::optional<std::string> own = name_in_part(stage.part, name);
+    if (!own) continue;
     Field field;
-    field.name = name;
+    field.name = *own;
     field.kind = value.kind;
     input.schema.push_back(std::move(field));
     input.record.push_back({value.kind, value.tensor, value.bytes, nullptr});
@@ -96,23 +106,25 @@ ForeignInput foreign_input(const ForeignStage& stage, RowInput& row) {
 Status accept_answer(const ForeignStage& stage, const Schema& schema, Record answer, RowInput& row) {
   if (!stage.merge) row.extras.clear();
   for (size_t i = 0; i < answer.size(); ++i) {
-    std::erase_if(row.extras, [&](const auto& extra) { return extra.first == schema[i].name; });
-    row.extras.emplace_back(schema[i].name, std::move(answer[i]));
+    std::string name = name_in_zip(stage.part, schema[i].name);
+    std::erase_if(row.extras, [&](const auto& extra) { return extra.first == name; });
+    row.extras.emplace_back(std::move(name), std::move(answer[i]));
   }
   Record record;
   for (size_t i = 0; i < stage.output_schema.size(); ++i) {
     const Field& field = stage.output_schema[i];
     if (std::optional<Value> made = take_extra(row.extras, field.name)) {
       record.push_back(std::move(*made));
-    } else if (stage.merge && i < row.record.size()) {
-      record.push_back(std::move(row.record[i]));
+    } else if (const std::optional<size_t> before = passing_field(stage, i, row.record.size())) {
+      record.push_back(std::move(row.record[*before]));
     } else if (std::optional<Value> other = take_substitute(stage, row.extras, field.name)) {
       record.push_back(std::move(*other));
     } else if (field.optional) {
       record.emplace_back();
     } else {
-      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
-                                                    field.name, schema.names()));
+      return Status(Code::kUnsupported,
+                    fmt::format("a later step needs the field '{}', but the function gave only: {}",
+                                name_in_part(stage.part, field.name).value_or(field.name), schema.names()));
     }
   }
   // Checked here, since it is known only now which extra fields the function returns.

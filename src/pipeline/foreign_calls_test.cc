@@ -136,6 +136,25 @@ TEST(AcceptAnswer, merges_what_came_into_the_record) {
   EXPECT_EQ(r.fields(), "A new C free=F ");
 }
 
+// A row with the fields of two parts of a zip: "p/a" and "q/b". The function is a step of q.
+TEST(AcceptAnswer, of_a_part_names_fields_of_that_part) {
+  Row r;
+  r.stage.merge = false;
+  r.stage.takes_all = true;
+  r.stage.part = "q";
+  r.stage.output_schema = Schema({field("p/a"), field("q/c")});
+  r.stage.passing = {0, std::nullopt};
+  r.row.extras.emplace_back("p/free", bytes("F"));
+  r.row.extras.emplace_back("q/free", bytes("G"));
+  const ForeignInput input = foreign_input(r.stage, r.row);
+  EXPECT_EQ(input.schema.names(), "b, free") << "by their own names, without those of the other part";
+  ASSERT_TRUE(r.answer({{"c", "C"}, {"more", "M"}}).ok());
+  EXPECT_EQ(r.fields(), "A C q/more=M ");
+  const Status status = r.answer({{"more", "M"}});
+  EXPECT_NE(status.message().find("needs the field 'c', but the function gave only: more"), std::string::npos)
+      << status.message();
+}
+
 TEST(AcceptAnswer, says_which_field_is_missing) {
   Row r;
   EXPECT_EQ(r.answer({{"b", "new"}}).to_string(),

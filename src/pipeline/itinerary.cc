@@ -84,6 +84,7 @@ void IndexedItinerary::locate_some(int64_t epoch, std::span<const int64_t> posit
       rows[i].pass = epoch;
       rows[i].place = positions[i];
     }
+    add_partners(rows);
     return;
   }
   std::array<Draw, kRowsAtOnce> draws;
@@ -105,6 +106,12 @@ void IndexedItinerary::locate_some(int64_t epoch, std::span<const int64_t> posit
     rows[i].pass = draws[i].pass;
     rows[i].place = draws[i].place;
   }
+  add_partners(rows);
+}
+
+void IndexedItinerary::add_partners(std::span<Row> rows) const {
+  for (Row& row : rows)
+    if (const auto& partners = branches_[row.branch].partners) row.id = partners->joined(row.id, row.pass, row.place);
 }
 
 // Replaces the blocks of a plan by their sequences.
@@ -126,7 +133,7 @@ int64_t IndexedItinerary::replacement(const Row& row, int64_t attempt) const {
   const Order& order = plan_->order(row.branch);
   const BranchSamples& branch = branches_[row.branch];
   const int64_t place = replacement_position(branch.seed, row.pass, row.place, attempt - 1, order);
-  return branch.selection->id_at(order.id_at(row.pass, place));
+  return branch.id_at(order.id_at(row.pass, place), row.pass, place);
 }
 
 Order::Use IndexedItinerary::next_place(size_t branch, const Cursor& at) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "forebay/result.h"
+#include "pipeline/partner_draws.h"
 #include "pipeline/selection.h"
 #include "plan/equal_batches.h"
 #include "plan/node.h"
@@ -121,6 +122,14 @@ struct BranchSamples {
   uint64_t seed = 0;  ///< decides replacements
   /// Blocks of packed sequences. If there are any, the leaf numbers these.
   std::shared_ptr<const Packing> packing = nullptr;
+  /// Parts of a zip with draws of their own; null if there are none. Not with packed sequences.
+  std::shared_ptr<const PartnerDraws> partners = nullptr;
+
+  /// The id of the sample with that index in the selection, drawn at `place` of `pass`.
+  int64_t id_at(int64_t index, int64_t pass, int64_t place) const {
+    const int64_t id = selection->id_at(index);
+    return partners ? partners->joined(id, pass, place) : id;
+  }
 };
 
 /// The steps of indexed sources. They follow from plan, schedule and rank alone, so any thread may
@@ -136,6 +145,7 @@ class IndexedItinerary final : public StepSource {
 
   const Schedule& schedule() const { return *schedule_; }
   const PlanNode& plan() const { return *plan_; }
+  const BranchSamples& samples(size_t branch) const { return branches_[branch]; }
   int64_t rank() const { return rank_; }
   /// The start of the next batch: `at` itself, or the start of the next epoch if this one is over.
   Cursor normalized(const Cursor& at) const;
@@ -159,6 +169,7 @@ class IndexedItinerary final : public StepSource {
 
  private:
   void locate_some(int64_t epoch, std::span<const int64_t> positions, std::span<Row> rows) const;
+  void add_partners(std::span<Row> rows) const;
   void unpack(StepPlan& plan) const;
 
   const std::shared_ptr<const PlanNode> plan_;

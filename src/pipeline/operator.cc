@@ -58,7 +58,11 @@ Json OpDef::given(const OpSpec& op, ArgUse use) const {
 FieldUse OpDef::used(const OpSpec& op, const Schema& before) const {
   if (!uses) return {};
   if (op.part.empty()) return uses(op, before);
-  FieldUse use = uses(op, PartFields(before, op.part).own());
+  const Schema own = PartFields(before, op.part).own();
+  FieldUse use = uses(op, own);
+  // A function that names no fields gets those of its own part only.
+  if (role == OpRole::kFunction && use.reads.empty())
+    for (const Field& field : own) use.reads.push_back(field.name);
   for (auto* names : {&use.reads, &use.makes, &use.optional})
     for (std::string& field : *names) field = name_in_zip(op.part, field);
   // A choice drops fields of its own part only.

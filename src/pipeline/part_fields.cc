@@ -47,7 +47,8 @@ Schema PartFields::with(const Schema& own) const {
   for (Field& field : changed) field.name = name_in_zip(part_, field.name);
   put(fields, std::move(changed));
   Schema schema(std::move(fields));
-  schema.open_ended = all_.open_ended;
+  // Functions of one part at a time may add fields: a part names all of them before it ends.
+  schema.open_ended = own.open_ended;
   return schema;
 }
 

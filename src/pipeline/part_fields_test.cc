@@ -58,6 +58,25 @@ TEST(PartFields, of_a_part_without_any_come_behind_the_others) {
   EXPECT_EQ(names_of_fields(fields.with(schema_of_names({"y"}))), (FieldNames{"a/x", "b/y"}));
 }
 
+TEST(PartFields, may_be_more_than_are_known_until_a_step_names_them) {
+  Schema own = schema_of_names({"y"});
+  own.open_ended = true;
+  const Schema open = PartFields(schema_of_names({"a/x"}), "b").with(own);
+  EXPECT_TRUE(open.open_ended);
+  const PartFields fields(open, "b");
+  EXPECT_TRUE(fields.own().open_ended);
+  EXPECT_FALSE(fields.with(schema_of_names({"y"})).open_ended);
+}
+
+TEST(PartFields, are_all_read_by_a_function_of_the_part_that_names_none) {
+  OpDef def;
+  def.role = OpRole::kFunction;
+  def.uses = [](const OpSpec&, const Schema&) { return FieldUse(); };
+  OpSpec op;
+  op.part = "b";
+  EXPECT_EQ(def.used(op, schema_of_names({"a/x", "b/y", "b/z"})).reads, (FieldNames{"b/y", "b/z"}));
+}
+
 // A step that adds 10 to its only field, and calls it "sum".
 class AddTen final : public RecordOp {
  public:

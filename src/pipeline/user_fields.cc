@@ -24,8 +24,8 @@ class FieldFollower {
  public:
   // `made`: the schema after the step. `changes_types`: the step may change fields that pass
   // through it.
-  FieldFollower(Schema& made, bool changes_types)
-      : made_(made), current_(made), may_have_more_(made.open_ended), changes_types_(changes_types) {
+  FieldFollower(Schema& made, const OpSpec& by, bool changes_types)
+      : made_(made), current_(made), may_have_more_(made.open_ended), part_(by.part), changes_types_(changes_types) {
     for (const Field& field : made) origin_[field.name] = field.name;
   }
 
@@ -38,7 +38,7 @@ class FieldFollower {
         for (const std::string& name : *names) forget_type(name);
       }
     }
-    if (def.role == OpRole::kChoice && op.part.empty()) may_have_more_ = false;
+    if (def.role == OpRole::kChoice && op.part == part_) may_have_more_ = false;
     follow_names(def.role, use);
     std::vector<Problem> reported_elsewhere;
     def.follow(op, current_, reported_elsewhere);
@@ -92,13 +92,14 @@ class FieldFollower {
   // For each current field that the step has made, the name that the step gave it.
   std::map<std::string, std::string> origin_;
   bool may_have_more_;  // user code may have returned further fields
+  const std::string part_;
   const bool changes_types_;
 };
 
 }  // namespace
 
 void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const Catalog& catalog, Schema& schema) {
-  FieldFollower follower(schema, /*changes_types=*/made_by > 0);
+  FieldFollower follower(schema, steps[made_by], /*changes_types=*/made_by > 0);
   for (size_t i = made_by + 1; i < steps.size(); ++i) {
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;

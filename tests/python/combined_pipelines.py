@@ -1,10 +1,10 @@
 """Pipelines over several data sets, each with what its steps promise: for the tests of combinations."""
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from combining import BESIDE, EPOCH, LENGTH, SIZES, balanced, by_weight, of, once_each_pass, paired, shares, weights_of
+from combining import BESIDE, EPOCH, FIRST, LENGTH, SIZES, balanced, by_weight, of, once_each_pass, paired, shares, weights_of
 
 import forebay as fb
 
@@ -46,6 +46,22 @@ def and_paired(promise):
     def both(rows):
         paired(rows)
         promise(rows)
+
+    return both
+
+
+def with_noise(name, promise):
+    """The noise of Data.noisy() comes by weight in each pass of its own; the rest is promised as without it."""
+
+    def both(rows):
+        noises = [row.fields["noise"] - BESIDE - FIRST["d"] for row in rows]
+        for row, noise in zip(rows, noises, strict=True):
+            assert row.id == row.x - FIRST[name] + SIZES[name] * noise
+        weights, n = weights_of("d"), SIZES["d"]
+        for begin in range(0, len(noises) - n + 1, n):
+            counts = Counter(noises[begin : begin + n])
+            assert all(abs(counts[id] - n * weight / sum(weights)) < 1 for id, weight in enumerate(weights))
+        promise([replace(row, id=row.id % SIZES[name]) for row in rows])
 
     return both
 
@@ -122,6 +138,16 @@ CASES = {
         150, ["0", "1"], in_turn=True),
     "a zip that is drawn": Case(lambda d: d.zip("a").shuffle().sample(50, weights="w"), and_paired(draws("a", 50)), 50),
     "a zip that is balanced": Case(lambda d: d.zip("a").shuffle().balance(samples=70), and_paired(balanced), 70),
+    "noise beside samples": Case(lambda d: d.noisy("a").shuffle(), with_noise("a", lambda rows: all_of(rows, range(60))), 60),
+    "noise beside drawn samples": Case(lambda d: d.noisy("a").shuffle().sample(50, weights="w"), with_noise("a", draws("a", 50)), 50),
+    "noise beside balanced samples": Case(lambda d: d.noisy("a").shuffle().balance(samples=70), with_noise("a", balanced), 70),
+    "noise beside a part of a split": Case(lambda d: split(d.noisy("a")).shuffle(), with_noise("a", kept("a"))),
+    "noise in a mix": Case(
+        lambda d: fb.mix({"noisy": d.noisy("a").shuffle(), "clean": d.both("b").rename(y="noise").shuffle()}, weights={"noisy": 3, "clean": 1}, samples=EPOCH),
+        in_shares((3, 1), with_noise("a", passes("a")), passes("b")), EPOCH, ["noisy", "clean"]),
+    "functions in the parts of a zip": Case(
+        lambda d: fb.zip(x=d.numbers("a").map(with_half).select("x", "half", "length").shuffle(), y=d.beside("a").map(lambda sample: {"y": sample["y"]}).select("y")),
+        and_paired(lambda rows: all_of(rows, range(60))), 60, functions=True),
     "a balanced and a drawn part": Case(
         lambda d: fb.mix({"even": d.numbers("a").shuffle().balance(), "drawn": d.numbers("b").shuffle().sample(70, weights="w")},
                          weights={"even": 1, "drawn": 3}, samples=EPOCH),

@@ -75,6 +75,10 @@ class Data:
     def zip(self, name):
         return fb.zip(x=self.numbers(name), y=self.beside(name))
 
+    def noisy(self, name):
+        """Beside each sample one of "d" that is drawn by weight, as the field `noise`."""
+        return fb.zip(x=self.numbers(name), noise=self.fields("d", "y", "w").shuffle().sample(weights="w").rename(y="noise").select("noise"))
+
     def lines(self, name):
         return fb.jsonl(self.folder / f"{name}.jsonl")
 

@@ -210,6 +210,7 @@ def test_a_part_that_grew_goes_on(case, data, grown):
 FIELDS = ("x", "label", "w", "length")
 GOING_ON = {
     "zip": lambda d: d.zip("a").select(*FIELDS).shuffle(),
+    "noisy": lambda d: d.noisy("a").select(*FIELDS).shuffle(),
     "drawn": lambda d: d.numbers("b").shuffle().sample(50, weights="w"),
     "balanced": lambda d: d.numbers("c").shuffle().balance(),
     "repeated": lambda d: d.zip("d").select(*FIELDS).shuffle().sample(9).repeat(0.5),
@@ -312,7 +313,7 @@ STEPS = {
 
 @st.composite
 def data_sets(draw):
-    name, kind = draw(st.sampled_from("abcd")), draw(st.sampled_from(["numbers", "both", "zip", "lines", "table"]))
+    name, kind = draw(st.sampled_from("abcd")), draw(st.sampled_from(["numbers", "both", "zip", "noisy", "lines", "table"]))
     steps = draw(st.lists(st.tuples(st.sampled_from([*STEPS]), st.integers(1, 120)), max_size=3))
 
     def make(d):

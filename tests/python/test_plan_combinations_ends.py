@@ -253,12 +253,12 @@ def packed(d, name="a", length=16, **options):
 
 # The pipeline, the place, words of the message and of the way out.
 WRONG = [
-    (lambda d: fb.zip(d.numbers("a"), y=d.beside("a").sample(60)), "y: 1: sample", "native steps on its own fields only", "put .sample() behind the zip"),
-    (lambda d: fb.zip(d.numbers("a").balance(), d.beside("a")), "0: 1: balance", "native steps on its own fields only", "put .balance() behind the zip"),
+    (lambda d: fb.zip(d.numbers("a").sample(60), d.beside("a")), "0: 1: sample", "only other parts have draws of their own", "put .sample() behind the zip"),
+    (lambda d: fb.zip(d.numbers("a").balance(), d.beside("a")), "0: 1: balance", "only other parts have draws of their own", "put .balance() behind the zip"),
     (lambda d: fb.zip(split(d.numbers("a")), d.beside("a")), "0: 1: keep_keys", "would leave those of the others without partners", "fb.split(fb.zip("),
     (lambda d: fb.zip(split(d.numbers("a"), by="label"), d.beside("a")), "0: 1: keep_groups", "would leave those of the others without partners", "choose behind the zip"),
     (lambda d: fb.zip(d.numbers("a"), t=packed(d)), "t: 1: shuffle", "that of its first part", "behind the zip"),
-    (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "native steps on its own fields only", "put .pack() behind the zip"),
+    (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "steps that change its own fields only", "put .pack() behind the zip"),
     (lambda d: fb.zip(d.zip("a"), z=d.numbers("b")), "0: 0: zip", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
     (lambda d: fb.zip(mixed(d), z=d.numbers("b")), "0: 0: mix", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
     (lambda d: mixed(d).sample(50), "1: sample", "decided in its part", "weights= and samples= of the mix"),

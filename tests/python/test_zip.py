@@ -221,6 +221,90 @@ def test_steps_of_parts_have_figures_and_errors_of_their_own(pairs, tmp_path):
     assert all((one == value).all() for value, one in zip(x, mask, strict=True)), "a replacement replaces the whole sample"
 
 
+def double(sample):
+    return {"y": sample["y"] * 2, "seen": sorted(sample)}
+
+
+def test_functions_of_parts_see_their_own_fields_alone():
+    a, b = numbers(30).shuffle(), fb.arrays(x=np.arange(30) + 100, y=np.arange(30) + 200)
+    for workers in ("threads", "processes"):
+        pipeline = fb.zip(a=a.map(lambda sample: {"x": sample["x"], "unseen": 1}, fields=["x"]).select("x"), b=b.map(double, workers=workers).select("y", "seen"))
+        x, y, seen = loaded(pipeline.batch(7), "x", "y", "seen", seed=1)
+        assert sorted(x) == list(range(30)) and [2 * (value + 200) for value in x] == y and all(list(names) == ["x", "y"] for names in seen)
+    assert loaded(pipeline.select("x", "y").batch(7), "x", "y", seed=1) == [x, y]
+    kept = fb.zip(a=a, b=b.map(lambda sample: {"y": float(sample["y"])}, fields=["y"]).select("y")).map(lambda sample: {"both": sample["x"] + sample["y"]}, fields=["x", "y"])
+    x, y, both = loaded(kept.batch(7), "x", "y", "both", seed=1)
+    assert both == [value + value + 200 for value in x] and isinstance(y[0], np.float64)
+    changed = fb.zip(a=a.map(lambda sample: {"z": -sample["x"]}).select("z"), b=b.rename(x="w").map(lambda sample: {"u": sample["w"] + sample["y"]}).select("u"))
+    z, u = loaded(changed.batch(7), "z", "u", seed=1)
+    assert u == [300 - 2 * value for value in z]
+
+
+def test_random_functions_of_parts_draw_apart_and_again_alike():
+    draw = lambda sample, rng: {"x": rng.integers(1 << 40), "id": sample["x"]}  # noqa: E731
+    pipeline = fb.zip(a=numbers(20).map(draw, random=True).select("x", "id"), b=numbers(20).map(draw, random=True).select("x", "id").rename(x="y", id="other")).shuffle()
+    x, y, id, other = loaded(pipeline.batch(6), "x", "y", "id", "other", seed=1, threads=3)
+    assert id == other and len({*x, *y}) == 40
+    with fb.Loader(pipeline.batch(6), seed=1) as loader, fb.Loader(pipeline.batch(3), seed=1, threads=1) as one:
+        assert fb.digest(loader) == fb.digest(one)
+
+
+def test_functions_of_parts_fail_with_the_sample_of_all_parts(pairs):
+    def refuse(sample):
+        if sample["y"] == 3:
+            raise ValueError("three")
+        return sample
+
+    bad = fb.zip(a=numbers(6), b=numbers(6, "y").map(refuse).select("y")).batch(6)
+    with pytest.raises(ValueError, match="three"), fb.Loader(bad, epochs=1) as loader:
+        list(loader)
+    assert loaded(bad, "x", on_error="skip") == [[0, 1, 2, 4, 5]]
+    with pytest.raises(fb.Unsupported, match="a later step needs the field 'z', but the function gave only: y"), fb.Loader(fb.zip(a=numbers(6), b=numbers(6, "y").map(dict).select("z")).batch(6), epochs=1) as loader:
+        list(loader)
+    decoded = fb.zip(image=photos(pairs).map(lambda sample: {"image": 255 - sample["image"]}, fields=["image"]).select("image"), mask=masks(pairs)).batch(1)
+    images, cuts = loaded(decoded, "image", "mask")
+    assert all(agree(255 - image, mask) for image, mask in zip(images, cuts, strict=True))
+
+
+def test_functions_of_parts_beside_tables(tmp_path):
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps({"y": i, "text": f"t{i}"}) + "\n" for i in range(40)))
+    lines = fb.jsonl(tmp_path / "y.jsonl").map(lambda sample: {"y": sample["y"], "words": len(sample["text"])}).select("y", "words")
+    x, y, words = loaded(fb.zip(lines=lines.shuffle(), b=numbers(40)).batch(6), "x", "y", "words", seed=1)
+    assert x == y and sorted(x) == list(range(40)) and x != sorted(x) and words == [2 if value < 10 else 3 for value in x]
+
+
+def test_steps_that_go_by_a_field_behind_a_zip_find_those_of_parts(pairs):
+    both = fb.zip(image=photos(pairs), mask=masks(pairs)).resize(8, field=["image", "mask"])
+    renamed = fb.zip(image=photos(pairs).rename(label="kind").resize(8), mask=masks(pairs).resize(8, field="mask"))
+    for pipeline, by in ((both, "label"), (renamed, "kind")):
+        with fb.Loader(pipeline.rehearse(2, capacity=1, by=by).batch(4), seed=1, epochs=2) as loader:
+            old = [(label, id) for batch in [*loader, *loader] for label, id, replayed in zip(batch[by].tolist(), batch.ids.tolist(), batch["rehearsed"], strict=True) if replayed]
+        assert {label for label, _ in old} == {0, 1}, "one sample of each class is kept"
+        balanced = loaded(pipeline.balance(by=by).batch(4), by, seed=1)[0]
+        assert sorted(balanced) == [0] * 6 + [1] * 6
+    with pytest.raises(fb.InvalidArgument, match="the source has no field 'lable' that is known.*label"):
+        fb.Loader(both.rehearse(2, capacity=1, by="lable").batch(4))
+    with pytest.raises(fb.InvalidArgument, match="the field 'image' must be read to be known"):
+        fb.Loader(both.rehearse(2, capacity=1, by="image").batch(4))
+
+
+def test_a_table_beside_an_array_is_rehearsed_by_its_fields(tmp_path):
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps({"y": i, "kind": f"k{i % 3}"}) + "\n" for i in range(60)))
+    both = fb.zip(lines=fb.jsonl(tmp_path / "y.jsonl").rename(kind="class_of").shuffle(), b=fb.arrays(x=np.arange(60), parity=np.arange(60) % 2))
+    for by, classes in (("class_of", 3), ("parity", 2)):
+        with fb.Loader(both.rehearse(4, capacity=1, by=by).batch(8), seed=1, epochs=2) as loader:
+            old = {value for batch in [*loader, *loader] for value, replayed in zip(batch[by].tolist() if by == "parity" else batch[by], batch["rehearsed"], strict=True) if replayed}
+        assert len(old) == classes
+
+
+def test_splits_of_a_zip_go_by_the_key_of_the_first_part(pairs, tmp_path):
+    both = fb.zip(image=photos(pairs).select("key", "label"), mask=masks(pairs).select("mask"))
+    shares = fb.split(both, train=0.5, val=0.5)
+    keys = [set(loaded(part.batch(1), "key")[0]) for part in shares.values()]
+    alone = [set(loaded(part.select("key").batch(1), "key")[0]) for part in fb.split(fb.images(pairs / "photos"), train=0.5, val=0.5).values()]
+    assert keys == alone and len(keys[0] | keys[1]) == 12, "as without the masks, so data that are added later move nothing"
+
+
 def big(pairs):
     return fb.zip(image=photos(pairs).shuffle(), mask=masks(pairs), on="key").random_crop(32, field=["image", "mask"])
 
@@ -318,13 +402,17 @@ WRONG = [
     (fb.zip(numbers(3), numbers(3, "y"), end="all"), "0: zip", 'end is "all"', "'first'"),
     (fb.zip(numbers(3), numbers(3, "y"), missing="drop"), "0: zip", "joined by position", "give on="),
     (fb.zip(numbers(3), numbers(3, "y"), on="x", end="first"), "0: zip", "joined on a field", "leave it out"),
-    (fb.zip(numbers(3), b=numbers(3, "y").shuffle()), "b: 1: shuffle", "that of its first part", "behind the zip"),
-    (fb.zip(a=numbers(3).take(2), b=numbers(3, "y")), "a: 1: take", "native steps on its own fields only", "put .take() behind the zip"),
+    (fb.zip(numbers(3), b=numbers(3, "y").shuffle()), "b: 1: shuffle", "that of its first part", "or behind the zip; if any sample of this part may come with any of the first, as noise does, draw them: .shuffle().sample()"),
+    (fb.zip(a=numbers(3).take(2), b=numbers(3, "y")), "a: 1: take", "steps that change its own fields only", "put .take() behind the zip"),
     (fb.zip(numbers(3), b=numbers(3, "y").filter(bool)), "b: 1: filter", "would leave those of the others without partners", "choose behind the zip"),
     (fb.zip(fb.split(numbers(3), train=0.5)["train"], numbers(3, "y")), "0: 1: keep_keys", "would leave those of the others without partners", "fb.split(fb.zip("),
-    (fb.zip(numbers(3), b=numbers(3, "y").map(dict)), "b: 1: map", "native steps on its own fields only", "put .map() behind the zip"),
-    (fb.zip(numbers(3), b=numbers(3, "y").repeat(2)), "b: 1: repeat", "native steps on its own fields only", "behind the zip"),
-    (fb.zip(numbers(3), b=numbers(3, "y").cache()), "b: 1: cache", "native steps on its own fields only", "behind the zip"),
+    (fb.zip(numbers(3), b=numbers(3, "y").map(dict)), "b: 1: map", "those that the function returns are not known", 'name them with .select("…") behind it in this part'),
+    (fb.zip(numbers(3), b=numbers(3, "y").select("y").map(dict, fields=["y"])), "b: 2: map", "those that the function returns are not known", ".select("),
+    (fb.zip(numbers(3), b=numbers(3, "y").map(dict).select("x")), "0: zip", "the parts '0' and 'b' both have the field 'x'", ".rename(x="),
+    (fb.zip(numbers(3), b=numbers(3, "y").map_batch(dict)), "b: 1: map_batch", "no batches of its own", ".map(fn) works on the samples of a part"),
+    (fb.zip(numbers(3), b=numbers(3, "y").sample().map(dict)), "b: 2: map", "those that the function returns are not known", ".select("),
+    (fb.zip(numbers(3), b=numbers(3, "y").repeat(2)), "b: 1: repeat", "steps that change its own fields only", "behind the zip"),
+    (fb.zip(numbers(3), b=numbers(3, "y").cache()), "b: 1: cache", "steps that change its own fields only", "behind the zip"),
     (fb.zip(numbers(3), b=numbers(3, "y").batch(2)), "b: 1: batch", "no batches of its own", "behind all parts"),
     (fb.zip(numbers(3), b=fb.Dataset([{"y": 1}] * 3)), "b: 0: dataset", "user code in a zip is not there yet", ".map() behind the zip"),
     (fb.zip(numbers(3), b=fb.concat(numbers(3, "y"))), "b: 0: concat", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),

@@ -24,6 +24,7 @@ class JoinedChunks final : public ChunkSource {
   Hash128 version() const override { return version_; }
   uint64_t index_bytes() const override { return joined_index_bytes(parts_); }
   std::string key(int64_t id) const override { return first_->key(id); }
+  std::string lasting_key(int64_t id) const override { return first_->lasting_key(id); }
   Status check_intact() const override { return check_joined_intact(parts_); }
 
   int64_t chunks() const override { return first_->chunks(); }

@@ -1,12 +1,32 @@
 #include "format/joined/joined_part.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace forebay {
 
 bool JoinedPart::fetches() const { return std::ranges::any_of(source->schema(), &Field::fetched); }
+
+Status number_draws(std::vector<JoinedPart>& parts, int64_t size) {
+  if (std::ranges::none_of(parts, &JoinedPart::drawn)) return {};
+  constexpr int64_t kMost = int64_t{1} << 62;
+  int64_t combinations = std::max<int64_t>(size, 1);
+  for (JoinedPart& part : parts) {
+    part.count = part.drawn ? part.source->size() : size;
+    if (!part.drawn) continue;
+    if (part.count == 0)
+      return invalid_argument(fmt::format("zip: the part '{}' has no samples that could be drawn", part.name));
+    if (part.count > kMost / combinations)
+      return invalid_argument(
+          fmt::format("zip: the samples of '{}' and of the parts before it have more than 2^62 "
+                      "combinations; draw from fewer parts",
+                      part.name));
+    part.stride = std::exchange(combinations, combinations * part.count);
+  }
+  return {};
+}
 
 Schema joined_schema(const std::vector<JoinedPart>& parts) {
   Schema schema;

@@ -17,6 +17,12 @@ JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size)
   }
 }
 
+int64_t JoinedSamples::ids() const {
+  int64_t all = size_;
+  for (const JoinedPart& part : parts_) all *= part.drawn ? part.count : 1;
+  return all;
+}
+
 std::optional<Identity> JoinedSamples::identity(int64_t id) const {
   Hasher hasher;
   bool lasting = true;
@@ -90,10 +96,12 @@ bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].
 
 Status JoinedSamples::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {
   const auto [part, own] = fields_[field];
-  if (!parts_[part].rows) return samples(part).gather(own, ids, out);
+  if (!parts_[part].rows && parts_[part].count == 0) return samples(part).gather(own, ids, out);
   std::vector<int64_t> rows;
   for (const int64_t id : ids) rows.push_back(parts_[part].row(id));
   return samples(part).gather(own, rows, out);
 }
+
+const JoinedSamples* as_joined(const Source& source) { return dynamic_cast<const JoinedSamples*>(&source); }
 
 }  // namespace forebay

@@ -14,14 +14,24 @@ namespace forebay {
 /// Its objects are those of all parts whose fields are stored in objects. Immutable.
 class JoinedSamples final : public SampleSource, public KnownLengths {
  public:
-  /// `parts`: at least one, all of them SampleSources with that many rows.
+  /// `parts`: at least one, all of them SampleSources with that many rows, or with draws of their own
+  /// and numbered by number_draws().
   JoinedSamples(std::vector<JoinedPart> parts, int64_t size);
+
+  const std::vector<JoinedPart>& parts() const { return parts_; }
+  /// End of the ids of samples: more than size() if parts have draws of their own.
+  int64_t ids() const;
+  /// The part that gives a field.
+  const JoinedPart& part_of(size_t field) const { return parts_[fields_[field].part]; }
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return size_; }
   Hash128 version() const override { return version_; }
   uint64_t index_bytes() const override { return joined_index_bytes(parts_); }
   std::string key(int64_t id) const override { return joined_key(parts_, id); }
+  std::string lasting_key(int64_t id) const override {
+    return parts_.front().source->lasting_key(parts_.front().row(id));
+  }
   std::optional<Identity> identity(int64_t id) const override;
   Status check_intact() const override { return check_joined_intact(parts_); }
 
@@ -48,5 +58,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths {
   Schema schema_;
   Hash128 version_;
 };
+
+/// Returns the source as joined samples, or null.
+const JoinedSamples* as_joined(const Source& source);
 
 }  // namespace forebay

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "base/columns.h"
 #include "format/arrays.h"
@@ -82,6 +84,43 @@ TEST(JoinedSamples, are_identified_by_the_samples_of_all_parts) {
   ASSERT_TRUE(straight.identity(0));
   EXPECT_EQ(straight.identity(0), crossed.identity(0));
   EXPECT_NE(straight.identity(1), crossed.identity(1));
+}
+
+TEST(JoinedSamples, number_all_combinations_with_parts_that_have_draws_of_their_own) {
+  std::vector<JoinedPart> parts = two_parts({1, 2, 3}, {10, 20});
+  parts.insert(parts.begin() + 1, {"n", "n/", array_of("x", {100, 200, 300, 400}), nullptr, /*drawn=*/true});
+  parts[2].rows = packed_rows({1, 0, 1});
+  parts.push_back({"m", "m/", array_of("x", {7, 8}), nullptr, /*drawn=*/true});
+  ASSERT_TRUE(number_draws(parts, 3).ok());
+  const JoinedSamples joined(parts, 3);
+  EXPECT_EQ(joined.size(), 3);
+  EXPECT_EQ(joined.ids(), 3 * 4 * 2);
+  std::set<std::pair<uint64_t, uint64_t>> identities;
+  for (int64_t id = 0; id < joined.ids(); ++id) {
+    Record record;
+    ASSERT_TRUE(joined.load(id, Buffer(), record).ok());
+    RowNumbers values;
+    for (const Value& value : record) values.push_back(*value.tensor.data<int64_t>());
+    EXPECT_EQ(values, (RowNumbers{id % 3 + 1, (id / 3 % 4 + 1) * 100, id % 3 == 1 ? 10 : 20, id / 12 + 7}));
+    identities.emplace(joined.identity(id)->hash.high, joined.identity(id)->hash.low);
+  }
+  EXPECT_EQ(identities.size(), 24u);
+  RowNumbers gathered(2);
+  ASSERT_TRUE(joined.gather(0, RowNumbers{5, 19}, reinterpret_cast<uint8_t*>(gathered.data())).ok());
+  EXPECT_EQ(gathered, (RowNumbers{3, 2}));
+  EXPECT_EQ(joined.lasting_key(17), parts[0].source->lasting_key(2));
+  EXPECT_TRUE(joined.part_of(1).drawn);
+  EXPECT_EQ(as_joined(static_cast<const Source&>(joined)), &joined);
+}
+
+TEST(JoinedSamples, cannot_draw_from_nothing_or_number_too_many) {
+  std::vector<JoinedPart> parts = two_parts({1, 2}, {});
+  parts[1].drawn = true;
+  EXPECT_NE(number_draws(parts, 2).message().find("the part 'b' has no samples"), std::string::npos);
+  parts = two_parts({1, 2}, {1, 2, 3, 4});
+  parts[1].drawn = true;
+  EXPECT_EQ(number_draws(parts, int64_t{1} << 60).code(), Code::kOk);
+  EXPECT_EQ(number_draws(parts, (int64_t{1} << 60) + 1).code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/chunk_source.h"
+#include "format/joined/joined_samples.h"
 #include "loader/compile/cache_place.h"
 #include "loader/compile/needed_steps.h"
 #include "loader/compile/packing_step.h"
@@ -84,6 +85,7 @@ class Compiler {
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
     const auto chunks = shared_as_chunks(input_.source);
     reduce(whole, chunks != nullptr);
+    if (!input_.pass_of.empty()) FOREBAY_RETURN_IF_ERROR(check_no_draws());
     plan_ = std::make_shared<BranchPlan>();
     plan_->source = input_.source;
     if (chunks) {
@@ -179,6 +181,20 @@ class Compiler {
     needed_.live.pop_back();
   }
 
+  Status check_no_draws() const {
+    const JoinedSamples* const joined = as_joined(*input_.source);
+    for (size_t i = 0; joined != nullptr && i < joined->schema().size(); ++i) {
+      const JoinedPart& part = joined->part_of(i);
+      if (!part.drawn || !needed_.live.front().contains(joined->schema()[i].name)) continue;
+      return invalid_argument(fmt::format(
+          "{}: it goes by the part '{}' of the zip, of which another sample comes each time, and decides once for all "
+          "epochs; let it read fields of other parts alone (.filter(fn, fields=[…])) or put it into that part, and put "
+          "functions of that part behind the zip",
+          input_.pass_of, part.name));
+    }
+    return {};
+  }
+
   // A plan with another meaning than the description must never run.
   Status check_reduced(const Inference& whole) const {
     std::string wrong;
@@ -207,8 +223,8 @@ class Compiler {
       return {};
     }
     if (def.role == OpRole::kFunction) {
-      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after,
-                                     def.used(op, before).reads));
+      FOREBAY_ASSIGN(std::unique_ptr<RecordOp> function, def.make(op, before, indices_[step]));
+      add_native(op.shown_name(), std::move(function));
       return {};
     }
     fields_chosen_ |= def.role == OpRole::kChoice;
@@ -448,7 +464,7 @@ class Compiler {
       const OpDef& def = def_of(step_at(i));
       if (def.role == OpRole::kChoice || def.effect == OpEffect::kBatching) continue;
       if (def.role != OpRole::kNames) return std::nullopt;
-      name = name_before(step_at(i), name);
+      name = name_before(step_at(i), inference_.schemas[i - 1], name);
     }
     return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
   }

@@ -55,6 +55,10 @@ struct CompileInput {
   /// Blocks of the description's `.pack()`. Null if there is no such step, or if the lengths are
   /// not known yet; then rows come one by one, each at its own length.
   std::shared_ptr<const Packing> packing = {};
+  /// The step that needs the plan for a pass, as messages name it; empty for other plans. Results of
+  /// a pass hold in all epochs. InvalidArgument if they would depend on a part of a zip with draws of
+  /// its own.
+  std::string pass_of = {};
 };
 
 /// Compiles a description that check() accepted into a plan for the runner. Steps whose results

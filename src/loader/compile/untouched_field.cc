@@ -4,16 +4,13 @@
 
 #include "base/chunk_source.h"
 #include "loader/describe/check.h"
-#include "pipeline/part_fields.h"
 
 namespace forebay {
 
-std::string name_before(const OpSpec& rename, const std::string& name) {
-  const std::optional<std::string> own = name_in_part(rename.part, name);
-  for (const auto& [from, to] : rename.args["names"].items()) {
-    if (own && to == Json(*own)) return name_in_zip(rename.part, from);
-  }
-  return name;
+std::string name_before(const OpSpec& rename, const Schema& before, const std::string& name) {
+  const FieldUse use = catalog().find(rename.name)->used(rename, before);
+  const auto to = std::ranges::find(use.makes, name);
+  return to == use.makes.end() ? name : use.reads[static_cast<size_t>(to - use.makes.begin())];
 }
 
 std::optional<size_t> untouched_field(const Description& description, const Inference& inference, const Source& source,
@@ -24,7 +21,7 @@ std::optional<size_t> untouched_field(const Description& description, const Infe
     const OpSpec& op = description.steps()[i];
     const OpDef& def = *catalog().find(op.name);
     if (def.role == OpRole::kNames) {
-      name = name_before(op, name);
+      name = name_before(op, inference.schemas[i - 1], name);
       continue;
     }
     if (def.role == OpRole::kChoice) continue;

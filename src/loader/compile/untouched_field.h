@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Returns the name that a field had before a `.rename()`.
-std::string name_before(const OpSpec& rename, const std::string& name);
+/// Returns the name that a field had before a step that renames fields. `before`: those before it.
+std::string name_before(const OpSpec& rename, const Schema& before, const std::string& name);
 
 /// Returns the source field that `name` is before step `step`, if no step has changed its values
 /// and the values are known without a read. `inference` is that of `description`.

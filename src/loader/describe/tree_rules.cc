@@ -21,6 +21,7 @@
 #include "loader/describe/zip_rules.h"
 #include "pipeline/branches.h"
 #include "pipeline/catalog.h"
+#include "pipeline/part_fields.h"
 
 namespace forebay {
 
@@ -171,12 +172,15 @@ class Structure {
 
   void check_in_zip(const OpSpec& source, const PipelinePart& part, Path path) {
     path.push_back(part.name);
+    const PartOrder order = &part == &source.parts.front()          ? PartOrder::kFirst
+                            : catalog().has_own_draws(source, part) ? PartOrder::kOwn
+                                                                    : PartOrder::kOther;
     const std::vector<OpSpec>& steps = part.pipeline.steps();
     for (size_t i = 0; i < steps.size(); ++i) {
       const std::string place = place_in(path, i, steps[i]);
       if (wrong_places.contains(place)) continue;
-      const bool first = &part == &source.parts.front();
-      const auto wrong = i == 0 ? wrong_source_in_zip(steps[i]) : wrong_step_in_zip(steps[i], first);
+      auto wrong = i == 0 ? wrong_source_in_zip(steps[i]) : wrong_step_in_zip(steps[i], order);
+      if (!wrong && i > 0) wrong = unnamed_fields_in_zip(std::span(steps).subspan(i));
       if (wrong) add(place, wrong->first, wrong->second);
     }
   }
@@ -261,6 +265,28 @@ struct End {
   const Branch* branch;
   Schema schema;
 };
+
+// The problems of a branch, and those of the parts that it draws from.
+Inference infer_branch(const Branch& branch, const Schema& source) {
+  Inference inference = infer(branch.description, source, catalog());
+  std::vector<Problem>& problems = inference.problems;
+  for (const Branch& drawn : branch.drawn) {
+    // Their steps that change fields are steps of the branch, too.
+    const Schema own = PartFields(source, drawn.path.back()).own();
+    for (Problem& problem : infer(drawn.description, own, catalog()).problems)
+      if (std::ranges::find(problems, problem.op, &Problem::op) == problems.end())
+        problems.push_back(std::move(problem));
+  }
+  const std::vector<OpSpec>& steps = branch.description.steps();
+  for (size_t i = 0; !branch.drawn.empty() && i < steps.size(); ++i) {
+    if (catalog().has_effect(steps[i], OpEffect::kPacking))
+      problems.push_back({place_of(steps, i),
+                          fmt::format("the part '{}' has draws of its own, and blocks of its samples are not there yet",
+                                      branch.drawn.front().path.back()),
+                          "leave out .sample() in that part, or use .bucket() for samples of like lengths"});
+  }
+  return inference;
+}
 
 bool alike(const Field& a, const Field& b) {
   if (a.kind == FieldKind::kAny || b.kind == FieldKind::kAny) return true;  // known when samples are seen
@@ -402,7 +428,7 @@ std::vector<Problem> tree_problems(const Description& description, std::span<con
       found.add(branches[i], std::move(*problem));
       continue;
     }
-    Inference inference = infer(branches[i].description, schemas[i], catalog());
+    Inference inference = infer_branch(branches[i], schemas[i]);
     for (Problem& problem : unbounded_problems(branches[i].description))
       inference.problems.push_back(std::move(problem));
     std::erase_if(inference.problems,

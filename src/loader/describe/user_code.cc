@@ -11,6 +11,7 @@
 #include "loader/describe/check.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
+#include "pipeline/part_fields.h"
 
 namespace forebay {
 
@@ -275,6 +276,15 @@ batch, whatever `on_error` says.)";
       schema.open_ended = true;
     }
   };
+  // A function of Python's has a stage of its own instead.
+  def.compile = [infer = def.infer](const OpSpec& op, const Schema& before,
+                                    uint32_t) -> Result<std::unique_ptr<RecordOp>> {
+    Schema after = before;
+    std::vector<Problem> none;
+    infer(op, after, none);
+    return native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, std::move(after),
+                      field_list(op.args.value("fields", Json())));
+  };
   return def;
 }
 
@@ -310,6 +320,25 @@ std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> 
   return std::make_unique<NativeFilter>(std::move(attachment), std::move(before), std::move(fields));
 }
 
+namespace {
+
+// Lets a function of a part of a zip see the names of its own part, and the fields of others pass.
+void keep_other_parts(const std::string& part, bool names_fields, const Schema& before, ForeignStage& stage) {
+  stage.part = part;
+  Schema own;
+  for (Field field : stage.input_schema) {
+    field.name = name_in_part(part, field.name).value_or(field.name);
+    own.push_back(std::move(field));
+  }
+  stage.input_schema = std::move(own);
+  for (const Field& field : stage.output_schema) {
+    const bool passes = names_fields || !name_in_part(part, field.name);
+    stage.passing.push_back(passes ? before.find(field.name) : std::nullopt);
+  }
+}
+
+}  // namespace
+
 ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
                            const Schema& after) {
   ForeignStage stage;
@@ -322,13 +351,15 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   const OpDef& def = *catalog().find(op.name);
   const std::vector<std::string> fields = def.used(op, before).reads;
   // A function that names fields returns only those; a function that gets all fields returns all.
-  stage.merge = !fields.empty() && def.role == OpRole::kFunction;
-  stage.takes_all = fields.empty();
+  const bool names_fields = !field_list(op.args.value("fields", Json())).empty();
+  stage.merge = names_fields && def.role == OpRole::kFunction;
+  stage.takes_all = !names_fields;
   for (size_t i = 0; i < before.size(); ++i) {
     if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
     stage.inputs.push_back(i);
     stage.input_schema.push_back(before[i]);
   }
+  if (!op.part.empty()) keep_other_parts(op.part, names_fields, before, stage);
   return stage;
 }
 

@@ -1,5 +1,7 @@
 #include "loader/describe/zip_rules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "loader/describe/check.h"
@@ -20,19 +22,42 @@ std::optional<Wrong> wrong_source_in_zip(const OpSpec& source) {
   return std::nullopt;
 }
 
-std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, bool first) {
+std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
   const OpDef* const def = catalog().find(step.name);
-  if (def == nullptr) return std::nullopt;
-  if (def->effect == OpEffect::kOrder) {
-    if (first) return std::nullopt;
-    return Wrong("the order of a zip is that of its first part", "shuffle the first part, or behind the zip");
+  if (def == nullptr || def->effect == OpEffect::kContent) return std::nullopt;
+  if (order == PartOrder::kOwn && chooses_samples(def->effect)) return std::nullopt;
+  switch (def->effect) {
+    case OpEffect::kOrder:
+      if (order == PartOrder::kFirst) return std::nullopt;
+      return Wrong("the order of a zip is that of its first part",
+                   "shuffle the first part, or behind the zip; if any sample of this part may come with any of the "
+                   "first, as noise does, draw them: .shuffle().sample()");
+    case OpEffect::kDrawing:
+      return Wrong("the first part gives the order of the zip, and only other parts have draws of their own",
+                   fmt::format("put .{}() behind the zip", def->name));
+    case OpEffect::kKeys:
+    case OpEffect::kSelection:
+      return Wrong(
+          "a step that chooses samples of one part would leave those of the others without partners",
+          "choose behind the zip, where the samples have all parts: fb.split(fb.zip(…), …), or .filter() there");
+    case OpEffect::kRepeating:
+      if (order == PartOrder::kOwn)
+        return Wrong("its draws go on for as long as the first part has samples", "leave it out");
+      break;
+    default: break;
   }
-  if (def->effect == OpEffect::kContent && def->role != OpRole::kFunction) return std::nullopt;
-  if (def->effect == OpEffect::kKeys || def->effect == OpEffect::kSelection)
-    return Wrong("a step that chooses samples of one part would leave those of the others without partners",
-                 "choose behind the zip, where the samples have all parts: fb.split(fb.zip(…), …), or .filter() there");
-  return Wrong("a part of a zip has native steps on its own fields only",
+  return Wrong("a part of a zip has steps that change its own fields only",
                fmt::format("put .{}() behind the zip, where it has the samples of all parts", def->name));
+}
+
+std::optional<Wrong> unnamed_fields_in_zip(std::span<const OpSpec> steps) {
+  const OpSpec& function = steps.front();
+  // A C++ function has told the fields that it makes.
+  if (!catalog().has_role(function, OpRole::kFunction) || function.attachment) return std::nullopt;
+  const auto chooses = [](const OpSpec& step) { return catalog().has_role(step, OpRole::kChoice); };
+  if (std::ranges::any_of(steps, chooses)) return std::nullopt;
+  return Wrong("a zip puts fields together by their names, and those that the function returns are not known",
+               "name them with .select(\"…\") behind it in this part");
 }
 
 }  // namespace forebay

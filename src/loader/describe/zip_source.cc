@@ -17,6 +17,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/given_args.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 #include "pipeline/part_fields.h"
 
 namespace forebay {
@@ -55,6 +56,7 @@ class ZipOpener {
     const Json on = zip_arg(source_, "on");
     FOREBAY_RETURN_IF_ERROR(on.is_null() ? match_positions() : match_values(on.get<std::string>()));
     if (chunked_) return std::shared_ptr<const Source>(std::make_shared<JoinedChunks>(std::move(parts_), kept_));
+    FOREBAY_RETURN_IF_ERROR(number_draws(parts_, size_));
     return std::shared_ptr<const Source>(std::make_shared<JoinedSamples>(std::move(parts_), size_));
   }
 
@@ -75,14 +77,18 @@ class ZipOpener {
                         part.name));
       cuts_extensions_.push_back(own.name != "webdataset");
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
+      parts_.back().drawn = catalog().has_own_draws(source_, part);
     }
     return {};
   }
 
-  // Only the first part can be read in chunks, and only beside values in memory.
+  // Only the first part can be read in chunks, and only beside values in memory. The rows of a
+  // decoded chunk have one sample of each other part, and so none that is drawn.
   Status hold_chunks() {
-    const auto fetches = [](const JoinedPart& part) { return part.source->as_chunks() == nullptr && part.fetches(); };
-    chunked_ = first().source->as_chunks() != nullptr && std::ranges::none_of(parts_, fetches);
+    const auto alone = [](const JoinedPart& part) {
+      return part.drawn || (part.source->as_chunks() == nullptr && part.fetches());
+    };
+    chunked_ = first().source->as_chunks() != nullptr && std::ranges::none_of(parts_, alone);
     for (size_t part = chunked_ ? 1 : 0; part < parts_.size(); ++part) {
       if (const auto chunks = shared_as_chunks(parts_[part].source)) {
         FOREBAY_ASSIGN(parts_[part].source, held(parts_[part].name, chunks));
@@ -98,7 +104,7 @@ class ZipOpener {
     if (rows.status().code() != Code::kOutOfBudget) return rows.status();
     return out_of_budget(
         fmt::format("zip: the part '{}' is a table or tar that is not the first part, or that is beside "
-                    "files: {}; put it first beside arrays and smaller tables, or read fewer columns",
+                    "files or draws: {}; put it first beside arrays and smaller tables, or read fewer columns",
                     part, rows.status().message()),
         rows.status().bytes_needed());
   }
@@ -107,20 +113,29 @@ class ZipOpener {
     size_ = first().source->size();
     for (const JoinedPart& part : parts_) {
       const int64_t size = part.source->size();
-      if (size == size_) continue;
+      if (part.drawn || size == size_) continue;
       if (zip_arg(source_, "end") != "first")
         return invalid_argument(fmt::format(
             "zip: the part '{}' has {} samples and '{}' has {}; parts that are joined by position have as many; give "
-            "on=\"key\" or a field to join them by, or end=\"first\" to end with the shortest",
-            first().name, first().source->size(), part.name, size));
+            "on=\"key\" or a field to join them by, end=\"first\" to end with the shortest, or .sample() in '{}' to "
+            "draw "
+            "from it",
+            first().name, first().source->size(), part.name, size, part.name));
       size_ = std::min(size_, size);
     }
     if (chunked_ && size_ < first().source->size()) keep_only([&](int64_t id) { return id < size_; });
     return {};
   }
 
+  // Parts with draws of their own have no partners.
   Status match_values(const std::string& on) {
-    std::vector<JoinedPart> parts = parts_;
+    std::vector<JoinedPart> parts;
+    std::vector<size_t> numbers;  // of these among all parts
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      if (parts_[part].drawn) continue;
+      parts.push_back(parts_[part]);
+      numbers.push_back(part);
+    }
     if (chunked_) {
       const std::vector<std::string> field = {on};
       FOREBAY_RETURN_IF_ERROR(index_of(first(), on).status());
@@ -128,7 +143,7 @@ class ZipOpener {
       FOREBAY_ASSIGN(parts.front().source, held(first().name, chunks));
     }
     const auto value = [&](const JoinedPart& part, int64_t row) {
-      return join_value(part, cuts_extensions_[static_cast<size_t>(&part - parts.data())], on, row);
+      return join_value(part, cuts_extensions_[numbers[static_cast<size_t>(&part - parts.data())]], on, row);
     };
     const bool drops = zip_arg(source_, "missing") == "drop";
     FOREBAY_ASSIGN(const JoinedRows matches, join_rows(parts, value, drops ? Unmatched::kDrop : Unmatched::kError));
@@ -137,7 +152,7 @@ class ZipOpener {
     } else {
       size_ = static_cast<int64_t>(matches.first.size());
       if (size_ < first().source->size()) parts_.front().rows = packed_rows(matches.first);
-      for (size_t part = 1; part < parts_.size(); ++part) parts_[part].rows = packed_rows(matches.others[part - 1]);
+      for (size_t i = 1; i < numbers.size(); ++i) parts_[numbers[i]].rows = packed_rows(matches.others[i - 1]);
     }
     return {};
   }

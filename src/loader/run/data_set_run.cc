@@ -49,6 +49,11 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
+  const auto draws_partners = [](const BranchData& branch) { return !branch.drawn.empty(); };
+  if (peers_requested(options.job.peers) && std::ranges::any_of(run->data_.branches, draws_partners))
+    return unsupported(
+        "peers= is not for parts of a zip with .sample() or .balance() yet: leave it out, and each rank caches for "
+        "itself");
   FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.rank_info, options.stop));
   return run;
 }
@@ -58,8 +63,11 @@ bool DataSetRun::needs_pass() const {
     const OpDef* const def = catalog().find(step.name);
     return def != nullptr && def->needs_pass();
   };
-  return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
+  const auto branch_passes = [&](const BranchData& data) {
     return std::ranges::any_of(data.branch.description.steps(), passes);
+  };
+  return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
+    return branch_passes(data) || std::ranges::any_of(data.drawn, branch_passes);
   });
 }
 
@@ -95,7 +103,8 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   input.source = branch.source;
   input.seed = branch.seed;
   input.numbers = branch.branch.numbers;
-  if (data_.branches.size() > 1) {
+  // A part that is drawn from is not the whole pipeline either.
+  if (data_.branches.size() > 1 || &branch != &data_.branches.front()) {
     input.branch = CompileInput::BranchName{branch.branch.name(), branch.fields, branch.selects};
   }
   input.open_cache = [this, &branch](size_t step, const Hash128& cached, uint64_t least_bytes) {
@@ -104,17 +113,24 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
   return input;
 }
 
+// Sets `branch.chosen`, and returns the input of the compiler with that choice.
+Result<CompileInput> DataSetRun::choose_branch(RunSetup& setup, const CompileInput& whole, BranchData& branch) {
+  CompileInput input = compile_input(whole, branch);
+  FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
+  input.selection = branch.chosen.selection;
+  FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+  FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+  FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
+  input.packing = branch.chosen.packing;
+  return input;
+}
+
 Status DataSetRun::choose(RunSetup& setup) {
   const CompileInput whole = setup.branches.front();
   setup.branches.clear();
   for (BranchData& branch : data_.branches) {
-    CompileInput& input = setup.branches.emplace_back(compile_input(whole, branch));
-    FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
-    input.selection = branch.chosen.selection;
-    FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-    FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-    FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-    input.packing = branch.chosen.packing;
+    FOREBAY_ASSIGN(setup.branches.emplace_back(), choose_branch(setup, whole, branch));
+    for (BranchData& drawn : branch.drawn) FOREBAY_RETURN_IF_ERROR(choose_branch(setup, whole, drawn).status());
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
   return schedule_of(input_.description(), data_.size(), input_.rank_info.world_size).check();

@@ -61,6 +61,7 @@ class DataSetRun final : public Run {
   Result<std::shared_ptr<EntryCache>> open_cache(const BranchData& branch, size_t step, const Hash128& cached,
                                                  uint64_t least_bytes);
   CompileInput compile_input(const CompileInput& whole, BranchData& branch);
+  Result<CompileInput> choose_branch(RunSetup& setup, const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
   std::shared_ptr<IndexedItinerary> itinerary() const;
   Status expect_steps_in_order(const char* what) const;

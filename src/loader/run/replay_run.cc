@@ -8,7 +8,6 @@
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
 #include "loader/describe/check.h"
-#include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/run/sample_labels.h"
 #include "ops/definition/args.h"
@@ -93,9 +92,14 @@ Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::s
   replay->options_ = settings.options;
   replay->replayed_ = settings.replayed;
   replay->by_ = std::move(settings.by);
-  FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, *replay->source()));
+  FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, replay->source_fields()));
   replay->results_ = open_results(input.description(), input.sizes.memory);
   return replay;
+}
+
+// A pipeline with several branches has no replay.
+SourceFields ReplayRun::source_fields() const {
+  return {branches_of(input_.description()).front().description, *source()};
 }
 
 Status ReplayRun::choose(RunSetup& setup) {
@@ -121,12 +125,12 @@ Status ReplayRun::open_steps(RunSetup& setup) {
   if (!read_field_.empty()) {
     // Errors of damaged samples are reported when these are due.
     const PassCallbacks quiet{setup.callbacks.on_runner, [](const RowError&) { return Status(); }};
-    FOREBAY_ASSIGN(classes_, read_classes(setup.branches.front(), /*end=*/1, read_field_, input_.sizes, quiet));
+    FOREBAY_ASSIGN(classes_,
+                   read_classes(setup.branches.front(), source_fields().steps(), read_field_, input_.sizes, quiet));
     setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
     labels = SampleLabels::of_classes(classes_);
   } else {
-    const bool user_code = is_source(input_.description().steps().front(), SourceKind::kUserCode);
-    FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source()->schema(), user_code));
+    FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source_fields()));
   }
   samples_ = run_->samples(labels);
   steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.rank_info.rank, results_);

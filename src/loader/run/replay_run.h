@@ -7,6 +7,7 @@
 
 #include "loader/run/replay_rows.h"
 #include "loader/run/run.h"
+#include "loader/run/sample_labels.h"
 #include "loader/samples/sample_classes.h"
 #include "plan/rehearsal.h"
 #include "stream/replay_steps.h"
@@ -57,6 +58,7 @@ class ReplayRun final : public Run {
   ReplayRun(const RunInput& input, std::shared_ptr<Run> run) : input_(input), run_(std::move(run)) {}
   Status restore_given_buffer();
   ReplayState state_of(const Rehearsal& buffer) const;
+  SourceFields source_fields() const;
   Result<Rehearsal> restored(const ReplayState& state) const;
   bool is_underrun_buffer() const { return options_.draws == 0; }
 

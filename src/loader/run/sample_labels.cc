@@ -6,6 +6,10 @@
 
 #include "base/source.h"
 #include "base/whole_number.h"
+#include "loader/compile/untouched_field.h"
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+#include "pipeline/branches.h"
 
 namespace forebay {
 
@@ -27,17 +31,26 @@ Status unfit_label(const std::string& name) {
 
 }  // namespace
 
-Result<SampleLabels> SampleLabels::of_field(const std::string& field, const Schema& schema, bool user_code) {
+SourceFields::SourceFields(const Description& branch, const Source& source)
+    : branch_(branch), source_(source), steps_(source_steps(branch)),
+      inference_(infer(branch, source.schema(), catalog())) {}
+
+std::optional<size_t> SourceFields::find(const std::string& name) const {
+  return untouched_field(branch_, inference_, source_, name, steps_);
+}
+
+bool SourceFields::are_of_user_code() const { return is_source(branch_.steps().front(), SourceKind::kUserCode); }
+
+Result<SampleLabels> SampleLabels::of_field(const std::string& field, const SourceFields& fields) {
   if (field.empty()) return SampleLabels();
-  const auto number = schema.find(field);
-  if (user_code || !number) return unknown_label(field, user_code ? "" : schema.names());
-  if (schema[*number].fetched)
-    return invalid_argument(fmt::format(
-        "rehearse: the field '{}' must be read to be known; classes are told by fields of the index", field));
+  const bool user_code = fields.are_of_user_code();
+  if (user_code || !fields.schema().find(field)) return unknown_label(field, user_code ? "" : fields.schema().names());
   SampleLabels labels;
-  labels.field_ = *number;
+  labels.field_ = fields.find(field);
   labels.name_ = field;
-  return labels;
+  if (labels.field_) return labels;
+  return invalid_argument(
+      fmt::format("rehearse: the field '{}' must be read to be known; classes are told by fields of the index", field));
 }
 
 SampleLabels SampleLabels::of_classes(std::shared_ptr<const SampleClasses> classes) {
@@ -46,11 +59,11 @@ SampleLabels SampleLabels::of_classes(std::shared_ptr<const SampleClasses> class
   return labels;
 }
 
-Result<std::string> SampleLabels::field_to_read(const std::string& field, const Source& source) {
-  if (field.empty() || source.as_chunks() == nullptr) return std::string();
-  const auto number = source.schema().find(field);
-  if (!number) return unknown_label(field, source.schema().names());
-  if (!SampleClasses::can_be_of(source.schema()[*number])) return unfit_label(field);
+Result<std::string> SampleLabels::field_to_read(const std::string& field, const SourceFields& fields) {
+  if (field.empty() || fields.source().as_chunks() == nullptr) return std::string();
+  const auto number = fields.schema().find(field);
+  if (!number) return unknown_label(field, fields.schema().names());
+  if (!SampleClasses::can_be_of(fields.schema()[*number])) return unfit_label(field);
   return field;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/hash.h"
+#include "format/joined/joined_samples.h"
 #include "loader/describe/check.h"
 #include "loader/describe/missing_fields.h"
 #include "loader/describe/parted_source.h"
@@ -160,25 +161,62 @@ void align_fields(std::vector<BranchData>& branches) {
   }
 }
 
+std::shared_ptr<const PartnerDraws> partners_of(const BranchData& branch) {
+  std::vector<PartnerDraws::Part> parts;
+  for (const BranchData& drawn : branch.drawn)
+    parts.push_back({drawn.ordering.order, drawn.chosen.selection, drawn.stride});
+  if (parts.empty()) return nullptr;
+  return std::make_shared<const PartnerDraws>(branch.ordering.order->size(), std::move(parts));
+}
+
+// Finds the source of a part that the branch draws from.
+void set_source(const BranchData& branch, BranchData& drawn) {
+  const JoinedSamples* const joined = branch.source ? as_joined(*branch.source) : nullptr;
+  if (joined == nullptr) return;
+  const auto part = std::ranges::find(joined->parts(), drawn.branch.path.back(), &JoinedPart::name);
+  drawn.source = part->source;
+  drawn.stride = part->stride;
+}
+
+Status order_branch(BranchData& branch) {
+  const OpSpec* const shuffle = find_step(branch.branch.description, OpEffect::kOrder);
+  const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
+  FOREBAY_ASSIGN(branch.ordering, branch.chosen.order(shuffle, chunks, branch.seed));
+  for (BranchData& drawn : branch.drawn) {
+    FOREBAY_RETURN_IF_ERROR(order_branch(drawn));
+    if (drawn.ordering.order->size() == 0)
+      return invalid_argument(
+          fmt::format("zip: the part '{}' has no samples that could be drawn; its steps leave out "
+                      "all of them",
+                      drawn.branch.name()));
+  }
+  return {};
+}
+
 }  // namespace
 
 int64_t DataPlan::last_epoch() const {
   constexpr int64_t kBound = int64_t{1} << 62;
   const Order& first = plan->order(0);
-  const bool counts_over_epochs = branches.size() > 1 || size() != first.size() || !first.permutes();
+  const bool counts_over_epochs =
+      branches.size() > 1 || size() != first.size() || !first.permutes() || !branches.front().drawn.empty();
   return counts_over_epochs ? std::min(kMaxEpoch, kBound / std::max<int64_t>(size(), 1) - 1) : kMaxEpoch;
 }
 
 std::string DataPlan::version() const {
-  if (branches.size() == 1) return branches.front().chosen.version;
+  if (branches.size() == 1 && branches.front().drawn.empty()) return branches.front().chosen.version;
   std::string versions;
-  for (const BranchData& data : branches) versions += data.chosen.version + " ";
+  for (const BranchData& data : branches) {
+    versions += data.chosen.version + " ";
+    for (const BranchData& drawn : data.drawn) versions += drawn.chosen.version + " ";
+  }
   return hash128(versions).to_string();
 }
 
 std::vector<BranchSamples> DataPlan::samples() const {
   std::vector<BranchSamples> all;
-  for (const BranchData& data : branches) all.push_back({data.chosen.selection, data.seed, data.chosen.packing});
+  for (const BranchData& data : branches)
+    all.push_back({data.chosen.selection, data.seed, data.chosen.packing, partners_of(data)});
   return all;
 }
 
@@ -196,6 +234,12 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
     BranchData& data = all.emplace_back();
     data.source = parts != nullptr ? parts->branch_sources()[all.size() - 1] : source;
     data.seed = seed_of(seed, branch.name());
+    for (Branch& part : branch.drawn) {
+      BranchData& drawn = data.drawn.emplace_back();
+      drawn.seed = seed_of(seed, part.name());
+      drawn.branch = std::move(part);
+      set_source(data, drawn);
+    }
     data.branch = std::move(branch);
   }
   if (all.size() > 1) align_fields(all);
@@ -203,11 +247,7 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
 }
 
 Status order_branches(const Description& description, uint64_t seed, DataPlan* data) {
-  for (BranchData& branch : data->branches) {
-    const OpSpec* const shuffle = find_step(branch.branch.description, OpEffect::kOrder);
-    const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
-    FOREBAY_ASSIGN(branch.ordering, branch.chosen.order(shuffle, chunks, branch.seed));
-  }
+  for (BranchData& branch : data->branches) FOREBAY_RETURN_IF_ERROR(order_branch(branch));
   const PlanChanges unchanged;
   PlanBuilder builder(seed, *data, unchanged);
   FOREBAY_ASSIGN(data->plan, builder.build(description, {}));

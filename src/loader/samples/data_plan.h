@@ -28,6 +28,8 @@ struct BranchData {
   bool selects = false;
   ChosenSamples chosen = {};
   Ordering ordering = {};
+  std::vector<BranchData> drawn = {};  ///< as in Branch::drawn
+  int64_t stride = 1;                  ///< of a drawn one, in the ids of the branch; see JoinedPart
 };
 
 /// Draws of an epoch of a part.

@@ -23,11 +23,14 @@ namespace {
 constexpr int64_t kBatch = 256;
 
 // Reads all samples of the selection in the order of their ids, and calls `each` with the batches.
-Status read_all(const CompileInput& input, const SizingInput& given, std::set<std::string> ragged,
+// `step`: the one that needs them, as messages name it.
+Status read_all(const CompileInput& input, std::string step, const SizingInput& given, std::set<std::string> ragged,
                 const PassCallbacks& callbacks, const std::function<Status(const Batch&)>& each) {
   const int64_t n = input.selection->size();
   if (n == 0) return {};
-  FOREBAY_ASSIGN(const std::shared_ptr<const BranchPlan> plan, compile(input));
+  CompileInput pass = input;
+  pass.pass_of = std::move(step);
+  FOREBAY_ASSIGN(const std::shared_ptr<const BranchPlan> plan, compile(pass));
   SizingInput sizes = given;
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
   // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
@@ -209,13 +212,14 @@ class RowsPass {
 Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
                                                         const PassCallbacks& callbacks) {
   std::vector<uint64_t> bits(static_cast<size_t>((input.selection->size() + 63) / 64));
-  FOREBAY_RETURN_IF_ERROR(read_all(input, sizes, {}, callbacks, [&](const Batch& batch) {
-    for (int64_t row = 0; row < batch.size(); ++row) {
-      const auto position = static_cast<uint64_t>(batch.positions[static_cast<size_t>(row)]);
-      if (*batch.fields.front().row(row).data() != 0) bits[position / 64] |= uint64_t{1} << (position % 64);
-    }
-    return Status();
-  }));
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(input, place_of(input.description->steps(), input.end), sizes, {}, callbacks, [&](const Batch& batch) {
+        for (int64_t row = 0; row < batch.size(); ++row) {
+          const auto position = static_cast<uint64_t>(batch.positions[static_cast<size_t>(row)]);
+          if (*batch.fields.front().row(row).data() != 0) bits[position / 64] |= uint64_t{1} << (position % 64);
+        }
+        return Status();
+      }));
   return std::make_shared<const MarkedSamples>(input.selection, std::move(bits));
 }
 
@@ -227,7 +231,7 @@ Result<MeasuredRows> measure_rows(const CompileInput& input, const SizingInput& 
   // The fields of batches are those of blocks, which this pass does not make.
   if (input.branch) rows.branch = CompileInput::BranchName{input.branch->name};
   FOREBAY_RETURN_IF_ERROR(
-      read_all(rows, sizes, pass.fields(), callbacks, [&](const Batch& batch) { return pass.add(batch); }));
+      read_all(rows, "pack", sizes, pass.fields(), callbacks, [&](const Batch& batch) { return pass.add(batch); }));
   return std::move(pass).take();
 }
 
@@ -236,7 +240,8 @@ namespace {
 // The input of a pass over one field, as it is after the first steps of a description.
 class FieldPass {
  public:
-  FieldPass(const CompileInput& whole, size_t end, const std::string& field) {
+  FieldPass(const CompileInput& whole, size_t end, const std::string& field)
+      : step_(place_of(whole.description->steps(), end)) {
     const std::vector<OpSpec>& steps = whole.description->steps();
     std::vector<OpSpec> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(end));
     OpSpec alone;
@@ -260,8 +265,11 @@ class FieldPass {
   FieldPass& operator=(const FieldPass&) = delete;
 
   const CompileInput& input() const { return input_; }
+  /// The step behind those, which needs the field.
+  const std::string& step() const { return step_; }
 
  private:
+  const std::string step_;
   Description description_;
   std::vector<size_t> numbers_;
   CompileInput input_;
@@ -280,7 +288,7 @@ Status add_numbers(const Batch& batch, std::vector<double>& numbers) {
   return {};
 }
 
-Result<std::vector<float>> measured(const CompileInput& pass, const std::string& field, const StoredLengths& kept,
+Result<std::vector<float>> measured(const FieldPass& pass, const std::string& field, const StoredLengths& kept,
                                     const SizingInput& sizes, const PassCallbacks& callbacks) {
   const auto begun = std::chrono::steady_clock::now();
   bool all_good = true;
@@ -288,9 +296,9 @@ Result<std::vector<float>> measured(const CompileInput& pass, const std::string&
                                 all_good = false;
                                 return callbacks.on_bad_sample(error);
                               }};
-  std::vector<float> lengths(static_cast<size_t>(pass.selection->size()), 1);
-  FOREBAY_RETURN_IF_ERROR(
-      read_all(pass, sizes, {field}, watched, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+  std::vector<float> lengths(static_cast<size_t>(pass.input().selection->size()), 1);
+  FOREBAY_RETURN_IF_ERROR(read_all(pass.input(), pass.step(), sizes, {field}, watched,
+                                   [&](const Batch& batch) { return add_lengths(batch, lengths); }));
   // A bad sample may be good in a later run.
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
   if (all_good) kept.keep(lengths, time.count());
@@ -314,7 +322,7 @@ Result<std::vector<float>> measure_field(const CompileInput& input, const Sizing
   const FieldPass pass(input, step, field);
   FOREBAY_ASSIGN(const StoredLengths kept, StoredLengths::open(pass.input(), field, sizes));
   if (std::optional<std::vector<float>> known = kept.find()) return *std::move(known);
-  return measured(pass.input(), field, kept, sizes, callbacks);
+  return measured(pass, field, kept, sizes, callbacks);
 }
 
 Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, size_t end,
@@ -322,8 +330,8 @@ Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& in
                                                           const PassCallbacks& callbacks) {
   const FieldPass pass(input, end, field);
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
-  FOREBAY_RETURN_IF_ERROR(
-      read_all(pass.input(), sizes, {}, callbacks, [&](const Batch& batch) { return classes->add(batch); }));
+  FOREBAY_RETURN_IF_ERROR(read_all(pass.input(), pass.step(), sizes, {}, callbacks,
+                                   [&](const Batch& batch) { return classes->add(batch); }));
   classes->finish();
   return std::shared_ptr<const SampleClasses>(classes);
 }
@@ -332,8 +340,8 @@ Result<std::vector<double>> read_numbers(const CompileInput& input, size_t end, 
                                          const SizingInput& sizes, const PassCallbacks& callbacks) {
   const FieldPass pass(input, end, field);
   std::vector<double> numbers(static_cast<size_t>(input.selection->size()));
-  FOREBAY_RETURN_IF_ERROR(
-      read_all(pass.input(), sizes, {}, callbacks, [&](const Batch& batch) { return add_numbers(batch, numbers); }));
+  FOREBAY_RETURN_IF_ERROR(read_all(pass.input(), pass.step(), sizes, {}, callbacks,
+                                   [&](const Batch& batch) { return add_numbers(batch, numbers); }));
   return numbers;
 }
 
