@@ -201,6 +201,9 @@ struct DecodeImageOptions {
   std::string mode = "rgb";
   /// Larger pictures are Unsupported.
   int64_t max_pixels = 100'000'000;
+  /// Whether the field is a list of encoded pictures in each sample. Of columns of tables it is
+  /// known; say so for a field that user code makes, and before `.pad`.
+  std::optional<bool> lists = {};
 };
 
 /// For Pipeline::layout().

@@ -490,14 +490,24 @@ class Operators(Appending):
         )
 
     def decode_image(
-        self, mode: str = "rgb", *, field: str | Sequence[str] | None = None, max_pixels: int = 100_000_000
+        self,
+        mode: str = "rgb",
+        *,
+        field: str | Sequence[str] | None = None,
+        max_pixels: int = 100_000_000,
+        lists: bool | None = None,
     ) -> Pipeline:
         """Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8 or uint16, (height, width, channels).
 
         As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their upper byte,
         CMYK converted. Only the part that a following crop needs is decoded.
 
-        Errors of a sample: Corrupt for damaged data, Unsupported for other formats.
+        A list of encoded pictures becomes (n, height, width, channels). Operators after it change each picture, with
+        one draw for all of a sample. Give them one size with `.resize(size)` or a crop, and batches are ragged:
+        `(values, offsets)`; or cut each with `.patchify`.
+
+        Errors of a sample: Corrupt for damaged data, Unsupported for other formats, and for pictures of several sizes
+        in a list.
 
         Args:
             field: the encoded field, or a list of several (a pair of cameras); by default `image`, else `bytes`, which
@@ -514,8 +524,10 @@ class Operators(Appending):
                 Pillow's "I;16") and 8-bit pictures times 257. Whole pictures are decoded then. What follows may crop,
                 flip, resize, normalize (of 65535) and cast; .color_jitter wants 8 bits.
             max_pixels: larger pictures are Unsupported.
+            lists: whether the field is a list of encoded pictures in each sample. Of columns of tables it is known; say
+                so for a field that user code makes, and before `.pad`.
         """
-        return self._then("decode_image", field=_one_or_list(field), mode=mode, max_pixels=max_pixels)
+        return self._then("decode_image", field=_one_or_list(field), mode=mode, max_pixels=max_pixels, lists=lists)
 
     def layout(self, order: str, *, field: str | Sequence[str] = "image") -> Pipeline:
         """The order of a picture's axes: "chw" (channels, height, width) or "hwc".
@@ -563,6 +575,9 @@ class Operators(Appending):
 
         The order of patches is Qwen2-VL's: groups of `merge * merge` neighbours, row by row; in a patch all pixels of a
         channel, then of the next. Pictures of one known size give as many patches each and stack.
+
+        Of a list of pictures, each is cut. `patches` has those of all pictures of the sample one after the other, and
+        `grid`, (pictures, 2), a row for each.
 
         Unsupported for a picture of which one side is more than 200 times as long as the other.
 

@@ -173,7 +173,7 @@ def _spec(kind: str, dtype: str, row: list[int]) -> Any:
     if kind == "dense":
         return tf.TensorSpec((None, *(None if size < 0 else size for size in row)), tf.as_dtype(dtype))
     if kind == "ragged":
-        return tf.RaggedTensorSpec((None, None), tf.as_dtype(dtype), ragged_rank=1, row_splits_dtype=tf.int64)
+        return tf.RaggedTensorSpec((None, None, *(None if size < 0 else size for size in row)), tf.as_dtype(dtype), ragged_rank=1, row_splits_dtype=tf.int64)
     if kind in ("bytes", "text"):
         return tf.TensorSpec((None,), tf.string)
     return tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
@@ -189,7 +189,7 @@ def _parts(spec: Any) -> tuple[Any, ...]:
     afterwards, where that costs less.
     """
     if isinstance(spec, tf.RaggedTensorSpec):
-        return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None,), tf.int64)
+        return tf.TensorSpec((None, *spec.shape[2:]), spec.dtype), tf.TensorSpec((None,), tf.int64)
     return (spec,)
 
 

@@ -72,12 +72,14 @@ std::shared_ptr<arrow::Field> element_of(const arrow::Array& array) {
   return arrow::field("item", array.type(), /*nullable=*/false);
 }
 
-ArrayResult tensors(const Field& field, const ColumnValues& values, int64_t rows) {
-  FOREBAY_ASSIGN(std::shared_ptr<arrow::Array> array,
-                 numbers(field.dtype, values.values, rows * field.shape.elements()));
-  for (size_t i = field.shape.rank(); i-- > 0;) {
-    int64_t lists = rows;  // counted from the outside, because a dimension may be 0
-    for (size_t outer = 0; outer < i; ++outer) lists *= field.shape[outer];
+// The axes of `field` from `first` on are those of each of `count` tensors in `values`.
+ArrayResult tensors(const Field& field, size_t first, const Buffer& values, int64_t count) {
+  int64_t elements = count;
+  for (size_t i = first; i < field.shape.rank(); ++i) elements *= field.shape[i];
+  FOREBAY_ASSIGN(std::shared_ptr<arrow::Array> array, numbers(field.dtype, values, elements));
+  for (size_t i = field.shape.rank(); i-- > first;) {
+    int64_t lists = count;  // counted from the outside, because a dimension may be 0
+    for (size_t outer = first; outer < i; ++outer) lists *= field.shape[outer];
     const auto type = arrow::fixed_size_list(element_of(*array), static_cast<int32_t>(field.shape[i]));
     array = std::make_shared<arrow::FixedSizeListArray>(type, lists, array);
   }
@@ -89,7 +91,7 @@ struct Run {
   Buffer values;
 };
 
-// The values between the first and the last offset; `bytes` is the size of an element.
+// The values between the first and the last offset; `bytes` is the size of an item.
 Run run_of(const ColumnValues& column, int64_t rows, size_t bytes) {
   const auto first = static_cast<size_t>(column.offset()[0]), last = static_cast<size_t>(column.offset()[rows]);
   Run run{viewed(column.offsets), column.values.slice(first * bytes, (last - first) * bytes)};
@@ -103,11 +105,11 @@ Run run_of(const ColumnValues& column, int64_t rows, size_t bytes) {
 }
 
 ArrayResult lists(const Field& field, const ColumnValues& column, int64_t rows) {
-  const Run run = run_of(column, rows, dtype_size(field.dtype));
-  FOREBAY_ASSIGN(const std::shared_ptr<arrow::Array> elements,
-                 numbers(field.dtype, run.values, column.offset()[rows] - column.offset()[0]));
+  const Run run = run_of(column, rows, item_bytes(field));
+  FOREBAY_ASSIGN(const std::shared_ptr<arrow::Array> items,
+                 tensors(field, 1, run.values, column.offset()[rows] - column.offset()[0]));
   return std::static_pointer_cast<arrow::Array>(
-      std::make_shared<arrow::LargeListArray>(arrow::large_list(element_of(*elements)), rows, run.offsets, elements));
+      std::make_shared<arrow::LargeListArray>(arrow::large_list(element_of(*items)), rows, run.offsets, items));
 }
 
 Status not_utf8(const Field& field) {
@@ -145,7 +147,8 @@ ArrayResult string_lists(const Field& field, const ColumnValues& column, int64_t
 
 ArrayResult array_of(const Field& field, const ColumnValues& values, int64_t rows) {
   switch (field.kind) {
-    case FieldKind::kTensor: return is_ragged(field) ? lists(field, values, rows) : tensors(field, values, rows);
+    case FieldKind::kTensor:
+      return is_ragged(field) ? lists(field, values, rows) : tensors(field, 0, values.values, rows);
     case FieldKind::kBytes:
     case FieldKind::kText: return strings(field, values, rows);
     case FieldKind::kBytesList: return string_lists<arrow::LargeBinaryBuilder>(field, values, rows);

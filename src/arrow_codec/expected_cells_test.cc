@@ -112,7 +112,7 @@ std::string_view row_of(const Columns& columns, size_t at, int64_t row) {
     begin = static_cast<size_t>(row) * row_bytes(field);
     end = begin + row_bytes(field);
   } else {
-    const size_t width = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    const size_t width = item_bytes(field);
     begin = static_cast<size_t>(values.offset()[row]) * width;
     end = static_cast<size_t>(values.offset()[row + 1]) * width;
   }

@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kBadRowBytes = 96;  // a node of the map
 
-/// Index of the first slot of `level` in each row: int64, rows + 1.
+/// Index of the first slot of `level` in each row: int64, rows + 1. `level` is that of the rows or
+/// of the elements of a list.
 Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
   if (level == 1) return flat.offsets[0];
   const auto rows = static_cast<size_t>(flat.rows());
@@ -106,18 +107,20 @@ Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
 template <typename Visit>
 Status visit_rows_with_zero(const FlatLeaf& flat, const Leaf& leaf, const Buffer& valid, int level, Visit visit) {
   if (valid.empty()) return {};
-  if (level == 0 || leaf.lists == 0) {
-    const auto slots_a_row = static_cast<size_t>(level == 0 ? 1 : leaf.elements());
+  // The level behind the innermost list has the elements of tensors.
+  const int lists = std::min(level, leaf.lists);
+  const int64_t each = level > lists ? leaf.elements() : 1;
+  if (lists == 0) {
     for (size_t slot = 0; slot < valid.size(); ++slot) {
-      if (valid.data()[slot] == 0) visit(static_cast<int64_t>(slot / slots_a_row));
+      if (valid.data()[slot] == 0) visit(static_cast<int64_t>(slot) / each);
     }
     return {};
   }
-  FOREBAY_ASSIGN(const Buffer offsets, row_offsets(flat, level));
+  FOREBAY_ASSIGN(const Buffer offsets, row_offsets(flat, lists));
   const auto* begin = reinterpret_cast<const int64_t*>(offsets.data());
   for (int64_t row = 0; row < flat.rows(); ++row) {
-    const auto length = static_cast<size_t>(begin[row + 1] - begin[row]);
-    if (length > 0 && std::memchr(valid.data() + begin[row], 0, length) != nullptr) visit(row);
+    const auto length = static_cast<size_t>((begin[row + 1] - begin[row]) * each);
+    if (length > 0 && std::memchr(valid.data() + begin[row] * each, 0, length) != nullptr) visit(row);
   }
   return {};
 }
@@ -171,7 +174,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
     case Output::Role::kItemsValid: {
       FOREBAY_ASSIGN(out.values, validity(flat, output.level));
       if (leaf.lists > 0) {
-        FOREBAY_ASSIGN(out.offsets, row_offsets(flat, output.level));
+        FOREBAY_ASSIGN(out.offsets, row_offsets(flat, std::min(output.level, leaf.lists)));
       }
       return out;
     }

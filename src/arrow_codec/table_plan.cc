@@ -156,33 +156,33 @@ void Planner::choose_type(Leaf& leaf) const {
   leaf.time = type.time;
 }
 
-// Fixed-size lists are dimensions of a tensor, unless something on the path has no fixed size.
+// Fixed-size lists are dimensions of a tensor, unless lists or strings are in them.
 Status Planner::set_shape(Leaf& leaf, const PathState& path) {
   leaf.steps = path.steps;
-  bool ragged = leaf.strings();
-  for (const PathStep& step : leaf.steps) ragged = ragged || step.kind == PathStep::Kind::kList;
-  if (ragged) {
-    for (PathStep& step : leaf.steps) {
-      if (step.kind == PathStep::Kind::kFixed) step.kind = PathStep::Kind::kList;
-    }
-    leaf.nullable = path.levels;
-    leaf.nullable.push_back(path.nullable);
-    leaf.lists = static_cast<int>(leaf.nullable.size()) - (leaf.strings() ? 0 : 1);
-    return {};
+  const auto is_list = [&](const PathStep& step) { return step.kind == PathStep::Kind::kList; };
+  const auto innermost = std::find_if(leaf.steps.rbegin(), leaf.steps.rend(), is_list).base();
+  const auto tensor = leaf.strings() ? leaf.steps.end() : innermost;
+  for (auto step = leaf.steps.begin(); step != tensor; ++step) {
+    if (step->kind == PathStep::Kind::kFixed) step->kind = PathStep::Kind::kList;
   }
-  leaf.nullable = {path.levels.empty() ? path.nullable : path.levels[0]};
+  const auto outer = static_cast<size_t>(std::count_if(leaf.steps.begin(), leaf.steps.end(), is_list));
+  leaf.lists = static_cast<int>(outer) + (leaf.strings() ? 1 : 0);
+  // One level for the rows, one for each list, and one for the elements of tensors. A null tensor in
+  // a list is that many null elements, since the list has no mask of its own.
+  std::vector<bool> nullable = path.levels;
+  nullable.push_back(path.nullable);
+  const auto items = nullable.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(outer, 1));
+  leaf.nullable.assign(nullable.begin(), nullable.begin() + static_cast<std::ptrdiff_t>(outer + 1));
+  if (nullable.size() > outer + 1) leaf.nullable.push_back(std::find(items, nullable.end(), true) != nullable.end());
+  const size_t most = kLargestRank - (outer > 0 ? 1 : 0);
   for (const PathStep& step : leaf.steps) {
     if (step.kind != PathStep::Kind::kFixed) continue;
-    if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
+    if (leaf.shape.rank() == most) return unsupported("a tensor of too many dimensions");
     if (step.length <= 0) return unsupported("a list of the fixed size 0");
     // Keeps rows × elements far below 2^63 for any number of rows that a file can hold.
     if (leaf.elements() > INT32_MAX / step.length) return unsupported("a tensor of too many elements");
     leaf.shape.push_back(step.length);
   }
-  if (path.levels.empty()) return {};
-  bool items = path.nullable;
-  for (size_t i = 1; i < path.levels.size(); ++i) items = items || path.levels[i];
-  leaf.nullable.push_back(items);
   return {};
 }
 
@@ -199,6 +199,13 @@ void choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
   if (leaf.status.ok()) leaf.status = std::move(chosen.status);
 }
 
+/// The shape of any number of tensors of one shape.
+Shape in_list(const Shape& tensor) {
+  Shape shape{Shape::kUnknown};
+  for (const int64_t dim : tensor) shape.push_back(dim);
+  return shape;
+}
+
 /// Writes the fields of a leaf in the order of the schema.
 class FieldWriter {
  public:
@@ -213,10 +220,10 @@ class FieldWriter {
     field.kind = from.kind;
     if (from.string_lists()) field.kind = from.kind == FieldKind::kText ? FieldKind::kTextList : FieldKind::kBytesList;
     field.dtype = from.dtype;
-    field.shape = outer_lists > 0 && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
+    const Shape elements = outer_lists > 0 ? in_list(from.shape) : from.shape;
+    field.shape = from.strings() ? from.shape : elements;
     if (field.kind != FieldKind::kTensor) field.dtype = DType::kUint8;
     plan_.values_fields.push_back(plan_.schema.size());
-    const Shape elements = outer_lists > 0 ? Shape{Shape::kUnknown} : from.shape;
     FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}));
     const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
     if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + mask_ending_, {}, 0));

@@ -21,7 +21,7 @@ namespace forebay {
 struct PathStep {
   enum class Kind : uint8_t {
     kMember,  ///< a member of a struct
-    kList,    ///< elements of a list or map; also of a fixed-size list if the column is ragged
+    kList,    ///< elements of a list or map; also of a fixed-size list that has lists or strings in it
     kFixed,   ///< elements of a fixed-size list that is a dimension of a tensor
   };
   Kind kind;
@@ -30,8 +30,8 @@ struct PathStep {
 };
 
 /// One leaf of a column's type tree. Its values have levels. Level 0 is the rows, and each list on
-/// the path adds a level. The elements of a tensor form one level. A string counts as a list of its
-/// bytes, so the last level of a string leaf is its strings.
+/// the path adds a level. The elements of a tensor form one level, also of tensors in lists. A string
+/// counts as a list of its bytes, so the last level of a string leaf is its strings.
 struct Leaf {
   std::string name;  ///< "point.x"
   size_t column = 0;
@@ -46,7 +46,7 @@ struct Leaf {
   bool int96 = false;          ///< Parquet's INT96 timestamps, which overflow in Arrow
   bool in_extension = false;   ///< member of an extension type that is stored as a struct
   bool wanted = false;         ///< named by TableReading::types, so floats may be rounded
-  Shape shape;                 ///< shape of a row, if no list is on the path
+  Shape shape;                 ///< shape of a row, or of each element of the innermost list
   int lists = 0;               ///< number of lists on the path, including the string itself
   std::vector<bool> nullable;  ///< by level
   NullFill nulls;

@@ -13,13 +13,21 @@ namespace {
 Value row_of(const Field& field, const ColumnValues& column, int64_t row) {
   if (field.fixed_shape()) {
     const size_t bytes = row_bytes(field);
-    return Value::of({field.dtype, field.shape, column.values.slice(static_cast<size_t>(row) * bytes, bytes)});
+    return value_of_row(field, column.values.slice(static_cast<size_t>(row) * bytes, bytes));
   }
   const auto begin = static_cast<size_t>(column.offset()[row]), end = static_cast<size_t>(column.offset()[row + 1]);
-  if (field.kind != FieldKind::kTensor) return {field.kind, {}, column.values.slice(begin, end - begin), nullptr};
-  const size_t size = dtype_size(field.dtype);
-  return Value::of(
-      {field.dtype, Shape{static_cast<int64_t>(end - begin)}, column.values.slice(begin * size, (end - begin) * size)});
+  const size_t item = item_bytes(field);
+  return value_of_row(field, column.values.slice(begin * item, (end - begin) * item));
+}
+
+// Whether a value is a row of a ragged field. User code may give another one.
+bool is_row_of(const Field& field, const Value& value) {
+  const Shape shape = value.shape();
+  if (!is_ragged(field) || shape.rank() != field.shape.rank()) return false;
+  for (size_t axis = 1; axis < shape.rank(); ++axis) {
+    if (shape[axis] != field.shape[axis]) return false;
+  }
+  return true;
 }
 
 Status wrong(const Field& field, const std::string& what) {
@@ -47,7 +55,7 @@ Status check_column(const Field& field, const ColumnValues& column, int64_t rows
   if (field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && !is_ragged(field)))
     return wrong(field, "is of no kind that a column can hold: " + field.to_string());
   if (column.offsets.size() / sizeof(int64_t) < n + 1) return wrong(field, "has fewer offsets than rows");
-  const uint64_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  const uint64_t each = item_bytes(field);
   // row_of() relies on exactly these checks: no slice leaves the values.
   int64_t before = column.offset()[0];
   if (before < 0) return wrong(field, "has a negative offset");
@@ -65,7 +73,7 @@ void hash_column(Hasher& hasher, const Field& field, const ColumnValues& column,
   hasher.update_value(static_cast<uint64_t>(type.size()));
   hasher.update(type);
   if (field.fixed_shape()) return hasher.update(column.values.data(), static_cast<size_t>(rows) * row_bytes(field));
-  const size_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  const size_t each = item_bytes(field);
   const int64_t* const offset = column.offset();
   // Hashes lengths and not offsets, because offsets may begin anywhere. Hashes them before the
   // values, so that "ab", "c" and "a", "bc" differ.
@@ -76,6 +84,31 @@ void hash_column(Hasher& hasher, const Field& field, const ColumnValues& column,
 }
 
 }  // namespace
+
+bool is_ragged(const Field& field) {
+  if (field.kind != FieldKind::kTensor || field.shape.fully_known()) return false;
+  if (field.shape.rank() == 1) return true;
+  if (field.image && !is_picture_list(field)) return false;
+  if (field.sound != SoundForm::kNone || field.shape[0] != Shape::kUnknown) return false;
+  for (size_t axis = 1; axis < field.shape.rank(); ++axis) {
+    if (field.shape[axis] <= 0) return false;
+  }
+  return true;
+}
+
+size_t item_bytes(const Field& field) {
+  if (field.kind != FieldKind::kTensor) return 1;
+  size_t bytes = dtype_size(field.dtype);
+  for (size_t axis = 1; axis < field.shape.rank(); ++axis) bytes *= static_cast<size_t>(field.shape[axis]);
+  return bytes;
+}
+
+Value value_of_row(const Field& field, Buffer bytes) {
+  if (field.kind != FieldKind::kTensor) return {field.kind, {}, std::move(bytes), nullptr};
+  Shape shape = field.shape;
+  if (!field.fixed_shape()) shape[0] = static_cast<int64_t>(bytes.size() / item_bytes(field));
+  return Value::of({field.dtype, shape, std::move(bytes)});
+}
 
 Value Columns::value(size_t column, int64_t row) const { return row_of(schema[column], values[column], row); }
 
@@ -124,11 +157,11 @@ Result<Columns> columns_of(const Schema& schema, const Record& record) {
       return invalid_argument(fmt::format("the field '{}' has no value that could be kept", field.name));
     field.kind = value.kind;
     if (tensor) field.dtype = value.dtype();
-    if (tensor && !is_ragged(field)) field.shape = value.shape();
+    if (tensor && !is_row_of(field, value)) field.shape = value.shape();
     const Buffer& bytes = tensor ? value.tensor.buffer : value.bytes;
     ColumnValues column{bytes, {}};
     if (!field.fixed_shape()) {
-      const size_t each = tensor ? dtype_size(field.dtype) : 1;
+      const size_t each = item_bytes(field);
       column.offsets = Buffer::allocate(2 * sizeof(int64_t));
       const int64_t ends[2] = {0, static_cast<int64_t>(bytes.size() / each)};
       std::memcpy(column.offsets.data(), ends, sizeof ends);

@@ -21,11 +21,12 @@ namespace forebay {
 /// | field                         | values                           | offsets                 |
 /// |-------------------------------|----------------------------------|-------------------------|
 /// | tensor of known shape         | rows × row bytes                 | none                    |
-/// | list: rank 1, unknown length  | elements of all rows end to end  | rows + 1, in elements   |
+/// | ragged: is_ragged()           | items of all rows end to end     | rows + 1, in items      |
 /// | bytes, text                   | all strings end to end           | rows + 1, in bytes      |
 /// | lists of bytes or text        | each row's StringList end to end | rows + 1, in bytes      |
 ///
-/// Offsets are int64. They may begin at any number, never decrease, and end within `values`.
+/// An item is one index of the first axis: a number of a list, a box (4,) of boxes (n, 4). Offsets
+/// are int64. They may begin at any number, never decrease, and end within `values`.
 struct ColumnValues {
   Buffer values;
   Buffer offsets;
@@ -37,7 +38,7 @@ struct ColumnValues {
 /// it, and operators on whole chunks change it. Threads share it once it is made. Its memory may be
 /// shared with others, so an operator that changes values allocates new memory.
 struct Columns {
-  /// Fields of any kind but kAny. Tensors have a known shape, or rank 1 and an unknown length.
+  /// Fields of any kind but kAny. Tensors have a known shape, or are ragged.
   Schema schema;
   int64_t rows = 0;
   std::vector<ColumnValues> values;  ///< one for each field of the schema
@@ -60,10 +61,19 @@ struct Columns {
 inline size_t row_bytes(const Field& field) {
   return static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
 }
-/// Whether the field is a list column: rows of different lengths of one dtype.
-inline bool is_ragged(const Field& field) {
-  return field.kind == FieldKind::kTensor && field.shape.rank() == 1 && field.shape[0] == Shape::kUnknown;
-}
+/// Whether rows of the field may differ in their first axis, so that columns and batches hold them
+/// end to end with offsets. They are numbers of one axis, or of several if all but the first are
+/// known, or lists of pictures of one size. A single picture and sound never are, since their axes
+/// have another meaning.
+bool is_ragged(const Field& field);
+/// Whether each row of the field is any number of pictures: (n, height, width, channels), or with
+/// the channels before the height.
+inline bool is_picture_list(const Field& field) { return field.image && field.shape.rank() == 4; }
+/// Bytes that one step of a column's offsets means: those of an item of a ragged field, 1 for
+/// strings and for lists of them.
+size_t item_bytes(const Field& field);
+/// The value of one row of a column whose bytes these are. They are whole items.
+Value value_of_row(const Field& field, Buffer bytes);
 
 /// Bytes of memory that stay allocated as long as the columns exist: all of `memory` if any column
 /// is a view of it, and the columns that are not.

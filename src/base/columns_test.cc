@@ -48,6 +48,53 @@ TEST(Columns, a_row_is_a_record_that_shares_their_memory) {
   EXPECT_EQ(columns.row(1)[1].tensor.shape, Shape({0}));
 }
 
+Columns with_boxes() {
+  Columns columns;
+  columns.schema = Schema({field("boxes", DType::kInt16, {Shape::kUnknown, 2})});
+  columns.rows = 3;
+  columns.values = {{buffer<int16_t>({1, 2, 3, 4, 5, 6}), buffer<int64_t>({0, 1, 1, 3})}};
+  return columns;
+}
+
+TEST(Columns, offsets_of_rows_of_boxes_count_boxes) {
+  Columns columns = with_boxes();
+  ASSERT_TRUE(columns.check().ok()) << columns.check().to_string();
+  const Value last = columns.value(0, 2);
+  EXPECT_EQ(last.tensor.shape, Shape({2, 2}));
+  EXPECT_EQ(last.tensor.data<int16_t>()[0], 3);
+  EXPECT_EQ(last.tensor.buffer.size(), 8u);
+  EXPECT_EQ(columns.value(0, 1).tensor.shape, Shape({0, 2}));
+  const Columns one = columns_of(columns.schema, columns.row(2)).value();
+  ASSERT_TRUE(one.check().ok()) << one.check().to_string();
+  EXPECT_EQ(one.schema.to_string(), columns.schema.to_string());
+  EXPECT_EQ(one.values[0].offset()[1], 2);
+  const Hash128 hash = content_hash(columns);
+  columns.values[0] = {buffer<int16_t>({0, 0, 1, 2, 3, 4, 5, 6}), buffer<int64_t>({1, 2, 2, 4})};
+  EXPECT_EQ(content_hash(columns), hash) << "offsets may begin anywhere";
+  columns.values[0].offsets = buffer<int64_t>({1, 2, 2, 5});
+  EXPECT_FALSE(columns.check().ok()) << "a box more than there are";
+}
+
+TEST(Columns, a_row_of_another_shape_than_its_ragged_field_keeps_its_shape) {
+  const Schema schema = with_boxes().schema;
+  Record record;
+  record.push_back(Value::of(Tensor::allocate(DType::kInt16, Shape{4, 3})));
+  const Columns one = columns_of(schema, record).value();
+  EXPECT_EQ(one.schema[0].shape, Shape({4, 3}));
+  EXPECT_TRUE(one.check().ok()) << one.check().to_string();
+}
+
+TEST(Columns, lists_of_pictures_are_ragged_and_pictures_are_not) {
+  Field pictures = field("images", DType::kUint8, {Shape::kUnknown, 8, 8, 3});
+  pictures.image = true;
+  EXPECT_TRUE(is_ragged(pictures));
+  EXPECT_EQ(item_bytes(pictures), 192u);
+  pictures.shape = {Shape::kUnknown, 8, 3};
+  EXPECT_FALSE(is_ragged(pictures));
+  pictures.shape = {Shape::kUnknown, Shape::kUnknown, 8, 3};
+  EXPECT_FALSE(is_ragged(pictures));
+}
+
 Columns with_lists(std::vector<std::vector<std::string_view>> rows) {
   Columns columns;
   Field tags = field("tags", DType::kUint8);

@@ -96,16 +96,18 @@ Result<StoredBlock> take_block(ByteReader& in, uint64_t entry_bytes) {
   return block;
 }
 
-/// Returns the bytes of one row; nothing if the number overflows.
+/// Returns the bytes of one row, or of one item of a ragged row; nothing if the number is no size.
 std::optional<uint64_t> bytes_of_row(const Field& field) {
   uint64_t bytes = dtype_size(field.dtype);
   for (const int64_t dim : field.shape) {
+    if (dim == Shape::kUnknown) continue;
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) return std::nullopt;
   }
-  return bytes;
+  return bytes > INT64_MAX ? std::nullopt : std::optional(bytes);
 }
 
 Status check_lengths(const Field& field, const StoredColumn& column, int64_t rows) {
+  if (is_ragged(field) && !bytes_of_row(field)) return bad("has items of impossible size");
   if (!field.fixed_shape()) {
     // Columns::check() verifies after unpacking that offsets rise and end within the values.
     const uint64_t wanted = (static_cast<uint64_t>(rows) + 1) * sizeof(int64_t);
@@ -113,8 +115,8 @@ Status check_lengths(const Field& field, const StoredColumn& column, int64_t row
   }
   const std::optional<uint64_t> each = bytes_of_row(field);
   uint64_t wanted = 0;
-  if (!each || *each > INT64_MAX || __builtin_mul_overflow(*each, static_cast<uint64_t>(rows), &wanted) ||
-      column.values.bytes != wanted || column.offsets.bytes != 0) {
+  if (!each || __builtin_mul_overflow(*each, static_cast<uint64_t>(rows), &wanted) || column.values.bytes != wanted ||
+      column.offsets.bytes != 0) {
     return bad("has values that do not fit the shape");
   }
   return {};

@@ -40,7 +40,8 @@ Extent values_of(const Field& field, const ColumnValues& column, int64_t rows) {
   const size_t element = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
   if (field.fixed_shape()) return {column.values.data(), row_bytes(field) * static_cast<uint64_t>(rows), element};
   const auto begin = static_cast<uint64_t>(column.offset()[0]), end = static_cast<uint64_t>(column.offset()[rows]);
-  return {column.values.data() + begin * element, (end - begin) * element, element};
+  const size_t item = item_bytes(field);
+  return {column.values.data() + begin * item, (end - begin) * item, element};
 }
 
 /// Returns the offsets shifted to begin at 0.

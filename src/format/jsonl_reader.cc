@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "format/json_copy.h"
 #include "format/json_nan.h"
 
 namespace forebay {
@@ -17,15 +18,20 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool unparsable() const { return unparsable_; }
 
   bool null() override {
+    if (copy_.active()) return copied("null");
     return fail(Code::kCorrupt,
                 inside_ ? fmt::format("'{}' is null; give every object a value", name_) : not_an_object());
   }
-  bool boolean(bool value) override { return scalar(value); }
-  bool number_integer(number_integer_t value) override { return scalar(int64_t{value}); }
+  bool boolean(bool value) override { return copy_.active() ? copied(value ? "true" : "false") : scalar(value); }
+  bool number_integer(number_integer_t value) override {
+    return copy_.active() ? copied(fmt::format("{}", value)) : scalar(int64_t{value});
+  }
   bool number_unsigned(number_unsigned_t value) override {
+    if (copy_.active()) return copied(fmt::format("{}", value));
     return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(uint64_t{value});
   }
   bool number_float(number_float_t value, const string_t& written) override {
+    if (copy_.active()) return copied(written);
     // The parser also returns integers beyond 64 bits as floats. Only the text tells them apart.
     if (written.find_first_not_of("-0123456789") != std::string::npos || !inside_) return scalar(double{value});
     return fail(
@@ -33,23 +39,29 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
         fmt::format("'{}' is {}, and 64 bits do not hold it; write it as text, or with .0 if a rounded number will do",
                     name_, written));
   }
-  bool string(string_t& value) override { return scalar(std::string_view(value)); }
+  bool string(string_t& value) override {
+    return copy_.active() ? copied(json_string(value)) : scalar(std::string_view(value));
+  }
   bool binary(binary_t&) override { return false; }
   bool start_object(size_t) override {
-    if (inside_) return nested();
+    if (inside_) return opens('{');
     inside_ = true;
     return true;
   }
   bool key(string_t& name) override {
-    name_ = std::move(name);
+    if (copy_.active())
+      copy_.key(name);
+    else
+      name_ = std::move(name);
     return true;
   }
   bool end_object() override {
+    if (copy_.active()) return closes('}');
     status = sink_.end_of_object(line_);
     return status.ok();
   }
-  bool start_array(size_t) override { return nested(); }
-  bool end_array() override { return true; }
+  bool start_array(size_t) override { return inside_ ? opens('[') : fail(Code::kCorrupt, not_an_object()); }
+  bool end_array() override { return closes(']'); }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
     unparsable_ = true;
     return fail(Code::kCorrupt, fmt::format("no valid JSON at character {}", position));
@@ -62,12 +74,18 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
     status = sink_.value(name_, value, line_);
     return status.ok();
   }
-  bool nested() {
-    if (!inside_) return fail(Code::kCorrupt, not_an_object());
-    return fail(Code::kUnsupported,
-                fmt::format("'{}' is a list or an object; columns hold numbers, text, true or false; "
-                            "leave it out or write it as text",
-                            name_));
+  /// Enters a list or an object, which is copied as text.
+  bool opens(char bracket) {
+    if (copy_.active())
+      copy_.open(bracket);
+    else
+      copy_.begin(bracket);
+    return true;
+  }
+  bool closes(char bracket) { return !copy_.close(bracket) || scalar(std::string_view(copy_.text())); }
+  bool copied(std::string_view written) {
+    copy_.scalar(written);
+    return true;
   }
   static std::string not_an_object() { return "each line must be a JSON object, as in {\"path\": \"a.jpg\"}"; }
   bool fail(Code code, const std::string& what) {
@@ -79,6 +97,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   const uint64_t line_;
   bool inside_ = false, unparsable_ = false;
   std::string name_;
+  JsonCopy copy_;
 };
 
 }  // namespace

@@ -22,9 +22,10 @@ class JsonlSink {
   virtual Status end_of_object(uint64_t line) = 0;
 };
 
-/// Parses JSONL that arrives in pieces: one flat object per line. Empty lines are skipped, and
-/// lines are limited in bytes. No tree is built. Lists, objects and null inside an object are
-/// errors that name the line, as are integers that do not fit 64 bits. Invalid JSON is Corrupt,
+/// Parses JSONL that arrives in pieces: one object per line. Empty lines are skipped, and lines are
+/// limited in bytes. No tree is built. A member that is a list or an object is text: its JSON without
+/// blanks. A member that is null is an error that names the line, as are integers that do not fit 64
+/// bits. Invalid JSON is Corrupt,
 /// naming the line. An error from the sink ends the reading. One thread.
 class JsonlReader {
  public:

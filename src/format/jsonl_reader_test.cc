@@ -77,13 +77,25 @@ TEST(JsonlReader, NumbersComeAsTheNarrowestTypeThatHoldsThemExactly) {
   for (const auto& [json, value] : cases) EXPECT_EQ(value_of(json), value) << json;
 }
 
+TEST(JsonlReader, ListsAndObjectsAreTextWithoutBlanks) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[]", "t:[]"},
+      {"{ }", "t:{}"},
+      {"[ {\"role\": \"user\", \"content\": \"a \\u00e9\\n\"}, null ]",
+       "t:[{\"role\":\"user\",\"content\":\"a \xc3\xa9\\n\"},null]"},
+      {"{\"k\": [1, -2, 1.50, 18446744073709551615, true, [{}]]}",
+       "t:{\"k\":[1,-2,1.50,18446744073709551615,true,[{}]]}"},
+  };
+  for (const auto& [json, value] : cases) EXPECT_EQ(value_of(json), value) << json;
+  EXPECT_EQ(members("{\"a\": [{\"a\": 1}], \"b\": 2}"),
+            (std::vector<std::string>{"1 a=t:[{\"a\":1}]", "1 b=i:2", "1 end"}));
+}
+
 TEST(JsonlReader, WhatNoColumnHoldsIsToldWithTheMember) {
   const std::pair<const char*, const char*> cases[] = {
       {"18446744073709551616", "Corrupt: line 1: 'v' is 18446744073709551616, and 64 bits do not hold it"},
       {"-9223372036854775809", "Corrupt: line 1: 'v' is -9223372036854775809, and 64 bits"},
       {"null", "Corrupt: line 1: 'v' is null"},
-      {"[]", "Unsupported: line 1: 'v' is a list or an object"},
-      {"{}", "Unsupported: line 1: 'v' is a list or an object"},
       {"1e999", "Corrupt: line 1: no valid JSON"},
       {"NaN", "Corrupt: line 1: 'NaN' at character"},
       {"01", "Corrupt: line 1: no valid JSON"},

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/columns.h"
 #include "pipeline/field_rows.h"
 
 namespace forebay {
@@ -13,7 +14,7 @@ BatchFieldDescription dense(std::string name, DType dtype, Shape row) {
 }
 
 BatchFieldDescription describe_tensor(const Field& field) {
-  if (!may_be_ragged(field)) return dense(field.name, field.dtype, field.shape);
+  if (!is_ragged(field)) return dense(field.name, field.dtype, field.shape);
   const Shape item = without_first(field.shape);
   if (!field.pad_value) return {field.name, BatchField::Kind::kRagged, field.dtype, item};
   return dense(field.name, field.dtype, with_first(field.pad_length > 0 ? field.pad_length : Shape::kUnknown, item));

@@ -140,8 +140,7 @@ Status RowJoiner::add_field(const BatchField& from, const Field& field, int64_t 
     if (fixed && !(shape_of_row(from, row) == field.shape))
       return invalid_argument(fmt::format("the field '{}' has another shape than in the other samples", field.name));
     if (fixed) continue;
-    const size_t each = kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
-    to.offsets.push_back(static_cast<int64_t>(to.values.size() / each));
+    to.offsets.push_back(static_cast<int64_t>(to.values.size() / item_bytes(field)));
   }
   return {};
 }

@@ -51,10 +51,12 @@ class Cast final : public RecordOp {
       return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
     // A picture stays a description: parts that a later crop removes are neither decoded nor
     // converted.
-    if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
-      const PictureField picture = {field.index, field.name, field.channels_first, {}};
-      FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
-      return cast_picture(*images[0], field.name, memory);
+    if (field.image || is_described(value)) {
+      const PictureField of_pictures = {field.index, field.name, field.channels_first, {}};
+      FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&of_pictures, 1), memory));
+      for (const SamplePicture& picture : images)
+        FOREBAY_RETURN_IF_ERROR(cast_picture(*picture.image, field.name, memory));
+      return {};
     }
     FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
     if (value.tensor.dtype == dtype_) return {};

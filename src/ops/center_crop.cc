@@ -20,7 +20,8 @@ class CenterCrop final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    for (LazyImage* image : images) {
+    for (const SamplePicture& picture : images) {
+      LazyImage* const image = picture.image;
       const Rect part = {crop_start(image->width(), size_.width), crop_start(image->height(), size_.height),
                          size_.width, size_.height};
       FOREBAY_RETURN_IF_ERROR(image->crop(part, *context.memory));

@@ -47,7 +47,8 @@ class ColorJitter final : public RecordOp {
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
     const Draw draw = this->draw(context.key);
-    for (LazyImage* image : images) {
+    for (const SamplePicture& picture : images) {
+      LazyImage* const image = picture.image;
       if (image->channels() != 1 && image->channels() != 3) {
         return unsupported(fmt::format("a picture of {} channels; 1 and 3 are handled", image->channels()));
       }
@@ -97,8 +98,9 @@ void check_range(const Args& args, Adjustment what, Problems& problems) {
 void infer_color_jitter(const Args& args, Schema& schema, Problems& problems) {
   for (const size_t index : check_pictures(args, PixelNeed::kEightBits, "color_jitter", schema, problems)) {
     const Field& field = schema[index];
-    if (field.kind != FieldKind::kTensor || field.shape.rank() != 3) continue;
-    const int64_t channels = field.shape[field.channels_first ? 0 : 2];
+    const Shape shape = picture_shape(field);
+    if (field.kind != FieldKind::kTensor || shape.rank() != 3) continue;
+    const int64_t channels = shape[field.channels_first ? 0 : 2];
     if (channels == 2 || channels == 4) {
       problems.add(fmt::format("the field '{}' has {} channels", field.name, channels), "color_jitter takes 1 or 3");
     }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "forebay/string_list.h"
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
 #include "ops/encoded_fields.h"
 #include "ops/image/lazy_image.h"
+#include "ops/image/picture_list.h"
 #include "ops/image/wide_pixels.h"
 
 namespace forebay {
@@ -14,33 +16,103 @@ namespace {
 // Positions in a row are stored in 32 bits.
 constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
 
-constexpr DecodedKind kPicture = {"image", "decode_image", "pictures"};
+constexpr DecodedKind kPicture = {"image", "decode_image", "pictures", /*lists=*/true};
 
-void decode_field(const std::string& name, ColorMode mode, Schema& schema, Problems& problems) {
+// Whether each sample has any number of pictures in the field. Only the user knows it of fields that
+// user code makes.
+bool is_list(const Field& field, bool lists) {
+  return field.kind == FieldKind::kBytesList || (lists && field.kind == FieldKind::kAny);
+}
+
+void decode_field(const std::string& name, ColorMode mode, bool lists, Schema& schema, Problems& problems) {
   const auto index = resolve_encoded_field(name, kPicture, schema, problems);
   if (!index) return;
   Field& field = schema[*index];
+  const bool list = is_list(field, lists);
+  if (lists && !list)
+    problems.add(fmt::format("lists: the field '{}' is {}, one picture in each sample", field.name, field.type_word()),
+                 "leave lists= out");
   field.kind = FieldKind::kTensor;
   field.dtype = is_wide(mode) ? DType::kUint16 : DType::kUint8;
   field.shape = {Shape::kUnknown, Shape::kUnknown, channels(mode)};
+  if (list) field.shape = {Shape::kUnknown, Shape::kUnknown, Shape::kUnknown, channels(mode)};
   field.image = true;
   field.channels_first = false;
 }
 
+struct EncodedField {
+  size_t index;
+  std::string name;
+  bool list;
+};
+
 class DecodeImage final : public RecordOp {
  public:
-  DecodeImage(std::vector<size_t> fields, ColorMode mode, int64_t max_pixels)
+  DecodeImage(std::vector<EncodedField> fields, ColorMode mode, int64_t max_pixels)
       : fields_(std::move(fields)), mode_(mode), max_pixels_(max_pixels) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
-    const int step = context.memory->meter().current();
-    for (const size_t field : fields_) FOREBAY_RETURN_IF_ERROR(decode(record[field], step, *context.memory));
+    for (const EncodedField& field : fields_) {
+      Value& value = record[field.index];
+      FOREBAY_ASSIGN(auto decoded, decode(value, field, *context.memory));
+      value = Value::of(std::move(decoded));
+    }
     return {};
   }
 
  private:
-  Status decode(Value& value, int step, WorkMemory& memory) const {
+  using Picture = std::unique_ptr<Deferred>;
+
+  Result<Picture> decode(const Value& value, const EncodedField& field, WorkMemory& memory) const {
+    const bool list = value.kind == FieldKind::kBytesList || is_empty_list(value);
+    if (list && field.list) return decode_list(value.bytes, memory);
+    if (list)
+      return unsupported(fmt::format(
+          "the field '{0}' is a list of pictures here; give .decode_image(field=\"{0}\", lists=True)", field.name));
+    if (field.list)
+      return unsupported(fmt::format("the field '{}' is no list of pictures here, as lists=True says", field.name));
     FOREBAY_ASSIGN(Buffer bytes, encoded_bytes(value, "picture"));
+    return decode(std::move(bytes), memory);
+  }
+
+  // Python's empty list arrives as an array without elements.
+  static bool is_empty_list(const Value& value) {
+    return value.kind == FieldKind::kTensor && value.shape().rank() == 1 && value.shape()[0] == 0 &&
+           value.dtype() != DType::kUint8;
+  }
+
+  Result<Picture> decode_list(const Buffer& run, WorkMemory& memory) const {
+    const StringList list(run.span());
+    if (list.size() > static_cast<size_t>(kMostPictures))
+      return unsupported(fmt::format("a list of {} pictures; up to {} are handled", list.size(), kMostPictures));
+    std::vector<Picture> pictures;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto begin = static_cast<size_t>(list[i].data() - run.data());
+      Result<Picture> picture = decode(run.slice(begin, list.length(i)), memory);
+      if (!picture.ok()) return in_list(picture.status(), i);
+      pictures.push_back(std::move(*picture));
+    }
+    const bool none = pictures.empty();
+    if (none) {
+      FOREBAY_ASSIGN(pictures.emplace_back(), blank());
+    }
+    return Picture(std::make_unique<PictureList>(std::move(pictures), /*stands_in=*/none));
+  }
+
+  static Status in_list(const Status& status, size_t at) {
+    if (status.code() == Code::kOutOfBudget) return status;
+    return Status(status.code(), fmt::format("picture {} of the list: {}", at, status.message()));
+  }
+
+  // One pixel, for a list without pictures.
+  Result<Picture> blank() const {
+    Tensor pixel = Tensor::allocate(is_wide(mode_) ? DType::kUint16 : DType::kUint8, Shape{1, 1, channels(mode_)});
+    std::fill_n(pixel.buffer.data(), pixel.nbytes(), uint8_t{0});
+    FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixel), false));
+    return Picture(std::move(image));
+  }
+
+  Result<Picture> decode(Buffer bytes, WorkMemory& memory) const {
     FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
     if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
       return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
@@ -51,20 +123,18 @@ class DecodeImage final : public RecordOp {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
                                      info.stored_width, info.stored_height, max_pixels_));
     }
-    if (is_wide(mode_)) {
-      FOREBAY_ASSIGN(Tensor pixels, decode_wide({std::move(bytes), info, mode_}, memory));
-      FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixels), false));
-      value = Value::of(std::unique_ptr<Deferred>(std::move(image)));
-      return {};
-    }
-    value = Value::of(std::unique_ptr<Deferred>(LazyImage::of_encoded(std::move(bytes), info, mode_, step)));
-    return {};
+    if (!is_wide(mode_)) return Picture(LazyImage::of_encoded(std::move(bytes), info, mode_, memory.meter().current()));
+    FOREBAY_ASSIGN(Tensor pixels, decode_wide({std::move(bytes), info, mode_}, memory));
+    FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixels), false));
+    return Picture(std::move(image));
   }
 
-  std::vector<size_t> fields_;
+  std::vector<EncodedField> fields_;
   ColorMode mode_;
   int64_t max_pixels_;
 };
+
+bool given_lists(const Args& args) { return args.has("lists") && args.json("lists").get<bool>(); }
 
 ColorMode color_mode(const Args& args) { return color_mode_from_name(args.text("mode")).value_or(ColorMode::kRgb); }
 
@@ -76,14 +146,17 @@ void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
     problems.add("max_pixels is not positive", "give the most pixels a picture may have");
   const std::vector<std::string> names = encoded_fields(args, kPicture, schema);
   if (names.empty()) report_no_encoded_field(kPicture, schema, problems);
-  for (const std::string& name : names) decode_field(name, color_mode(args), schema, problems);
+  for (const std::string& name : names) decode_field(name, color_mode(args), given_lists(args), schema, problems);
 }
 
 FieldUse decode_image_uses(const OpSpec& spec, const Schema& before) { return decoder_uses(spec, kPicture, before); }
 
 Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const Schema& before, uint32_t) {
-  std::vector<size_t> fields;
-  for (const std::string& name : encoded_fields(args, kPicture, before)) fields.push_back(*before.find(name));
+  std::vector<EncodedField> fields;
+  for (const std::string& name : encoded_fields(args, kPicture, before)) {
+    const size_t index = *before.find(name);
+    fields.push_back({index, name, is_list(before[index], given_lists(args))});
+  }
   return std::unique_ptr<RecordOp>(
       std::make_unique<DecodeImage>(std::move(fields), color_mode(args), args.integer("max_pixels")));
 }
@@ -99,7 +172,10 @@ OpDef decode_image_op() {
 As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their
 upper byte, CMYK converted. Only the part that a following crop needs is decoded.
 
-Errors of a sample: Corrupt for damaged data, Unsupported for other formats.)",
+A list of encoded pictures becomes (n, height, width, channels). Operators after it change each picture, with one draw for all of a sample.
+Give them one size with `.resize(size)` or a crop, and batches are ragged: `(values, offsets)`; or cut each with `.patchify`.
+
+Errors of a sample: Corrupt for damaged data, Unsupported for other formats, and for pictures of several sizes in a list.)",
        .args =
            {{"field", ArgType::kFields, false, Json::array(),
              "the encoded field, or a list of several (a pair of cameras); by default `image`, else `bytes`, which "
@@ -115,7 +191,12 @@ Errors of a sample: Corrupt for damaged data, Unsupported for other formats.)",
              "has no alpha.\n\"rgb16\" (3 channels) and \"gray16\" (1 channel): uint16, with the 16 bits of a PNG kept "
              "(depth, X-rays: Pillow's \"I;16\") and 8-bit pictures times 257. Whole pictures are decoded then. What "
              "follows may crop, flip, resize, normalize (of 65535) and cast; .color_jitter wants 8 bits."},
-            {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
+            {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed},
+            {"lists", ArgType::kBool, false, nullptr,
+             "whether the field is a list of encoded pictures in each sample. Of columns of tables it is known; say so "
+             "for a "
+             "field that user code makes, and before `.pad`.",
+             ArgForm::kNamed}},
        .random = false,
        .infer = infer_decode_image,
        .compile = compile_decode_image,

@@ -7,27 +7,25 @@ namespace {
 
 constexpr std::string_view kStoredBytes = "bytes";
 
-bool is_encoded(const Schema& schema, std::string_view name) {
-  const auto index = schema.find(name);
-  return index && may_hold_encoded(schema[*index]);
+// Whether the field may hold encoded bytes, or lists of them.
+bool may_hold_encoded(const Field& field, const DecodedKind& kind) {
+  if (field.kind == FieldKind::kBytes || field.kind == FieldKind::kAny) return true;
+  if (field.kind == FieldKind::kBytesList) return kind.lists;
+  // User code passes bytes as tensors.
+  return field.kind == FieldKind::kTensor && field.dtype == DType::kUint8 && field.shape.rank() == 1;
 }
 
 std::vector<std::string> names_or_default(std::vector<std::string> names, const DecodedKind& kind,
                                           const Schema& schema) {
   if (!names.empty()) return names;
   for (const std::string_view name : {kind.name, kStoredBytes}) {
-    if (is_encoded(schema, name)) return {std::string(name)};
+    const auto index = schema.find(name);
+    if (index && may_hold_encoded(schema[*index], kind)) return {std::string(name)};
   }
   return {};
 }
 
 }  // namespace
-
-bool may_hold_encoded(const Field& field) {
-  if (field.kind == FieldKind::kBytes || field.kind == FieldKind::kAny) return true;
-  // User code passes bytes as tensors.
-  return field.kind == FieldKind::kTensor && field.dtype == DType::kUint8 && field.shape.rank() == 1;
-}
 
 std::vector<std::string> encoded_fields(const Args& args, const DecodedKind& kind, const Schema& schema) {
   return names_or_default(args.names("field"), kind, schema);
@@ -54,7 +52,7 @@ std::optional<size_t> resolve_encoded_field(const std::string& name, const Decod
     return std::nullopt;
   }
   Field& field = schema[*index];
-  if (!may_hold_encoded(field)) {
+  if (!may_hold_encoded(field, kind)) {
     const bool decoded = field.kind == FieldKind::kTensor;
     problems.add(decoded ? fmt::format("the field '{}' is decoded already: {}", name, field.to_string())
                          : fmt::format("the field '{}' is {}", name, field.type_word()),

@@ -15,11 +15,9 @@ struct DecodedKind {
   std::string_view name;    ///< "image"
   std::string_view op;      ///< "decode_image"
   std::string_view things;  ///< "pictures"
+  bool lists = false;       ///< lists of them can be decoded, too
 };
 
-/// True if the field may hold encoded bytes: bytes, an unknown kind, or a vector of uint8 as user
-/// code passes bytes.
-bool may_hold_encoded(const Field& field);
 /// The encoded fields that `field` names. By default it is the field called `kind.name`, or else
 /// "bytes". Empty if there is neither.
 std::vector<std::string> encoded_fields(const Args& args, const DecodedKind& kind, const Schema& schema);

@@ -14,7 +14,7 @@ class Layout final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    for (LazyImage* image : images) image->set_layout(channels_first_);
+    for (const SamplePicture& picture : images) picture.image->set_layout(channels_first_);
     return {};
   }
 
@@ -25,7 +25,7 @@ class Layout final : public RecordOp {
 
 void set_layout(Field& field, bool channels_first) {
   if (field.kind == FieldKind::kTensor) {
-    Shape& shape = field.shape;
+    Shape shape = picture_shape(field);
     if (shape.rank() == 2) {
       shape = channels_first ? Shape{1, shape[0], shape[1]} : Shape{shape[0], shape[1], 1};
     } else if (channels_first && !field.channels_first) {
@@ -33,6 +33,7 @@ void set_layout(Field& field, bool channels_first) {
     } else if (!channels_first && field.channels_first) {
       shape = Shape{shape[1], shape[2], shape[0]};
     }
+    set_picture_shape(field, shape);
   }
   field.channels_first = channels_first;
   field.layout_chosen = true;

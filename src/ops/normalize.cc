@@ -23,10 +23,10 @@ class Normalize final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    for (size_t i = 0; i < images.size(); ++i) {
-      FOREBAY_RETURN_IF_ERROR(normalize(*images[i], *context.memory));
+    for (const SamplePicture& picture : images) {
+      FOREBAY_RETURN_IF_ERROR(normalize(*picture.image, *context.memory));
       // The schema says the same; see set_normalized().
-      if (!keeps_layout_[i]) images[i]->set_layout(true);
+      if (!keeps_layout_[picture.field]) picture.image->set_layout(true);
     }
     return {};
   }
@@ -79,7 +79,7 @@ class NormalizeEither final : public RecordOp {
 };
 
 bool is_numbers(const Field& field) {
-  return field.kind == FieldKind::kTensor && !field.image && field.shape.rank() <= 1;
+  return field.kind == FieldKind::kTensor && !field.image && (field.shape.rank() <= 1 || is_ragged(field));
 }
 
 void check_numbers(const Args& args, Problems& problems) {
@@ -97,7 +97,8 @@ void check_numbers(const Args& args, Problems& problems) {
 
 void check_counts(const Args& args, const Field& field, Problems& problems) {
   if (field.kind != FieldKind::kTensor) return;
-  const int64_t channels = field.shape.rank() == 2 ? 1 : field.shape[field.channels_first ? 0 : 2];
+  const Shape shape = picture_shape(field);
+  const int64_t channels = shape.rank() == 2 ? 1 : shape[field.channels_first ? 0 : 2];
   if (channels == Shape::kUnknown) return;
   for (const std::string_view name : {"mean", "std"}) {
     const auto given = static_cast<int64_t>(args.numbers(name).size());
@@ -132,8 +133,8 @@ void infer_numbers(const Args& args, Schema& schema, Problems& problems) {
 // Channels first, unless .layout() chose otherwise.
 void set_normalized(Field& field) {
   if (!field.layout_chosen && field.kind == FieldKind::kTensor && !field.channels_first) {
-    const Shape& shape = field.shape;
-    field.shape = Shape{shape.rank() == 2 ? 1 : shape[2], shape[0], shape[1]};
+    const Shape shape = picture_shape(field);
+    set_picture_shape(field, Shape{shape.rank() == 2 ? 1 : shape[2], shape[0], shape[1]});
   }
   if (!field.layout_chosen) field.channels_first = true;
   field.dtype = DType::kFloat32;

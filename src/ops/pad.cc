@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/can_hold.h"
+#include "base/columns.h"
 #include "base/convert.h"
 #include "ops/column/column.h"
 #include "ops/definition/args.h"
 #include "ops/definition/number_or_word.h"
 #include "ops/definition/registry.h"
-#include "pipeline/field_rows.h"
 
 namespace forebay {
 namespace {
@@ -144,15 +144,15 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
     return problems.add(fmt::format("length is {}", length), fmt::format("give a length of at most {}", kLongestRow));
   if (found.empty()) return;
   Field& field = schema[found[0]];
-  const bool row = field.kind == FieldKind::kAny || may_be_ragged(field) ||
+  const bool row = field.kind == FieldKind::kAny || is_ragged(field) ||
                    (field.fixed_shape() && field.shape.rank() > 0 && !field.image && field.sound == SoundForm::kNone) ||
                    (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
   if (!row) {
     return problems.add(
         fmt::format("the field has no rows of numbers whose first axis alone differs: {}", field.to_string()),
         field.string_list() ? string_list_remedy(field, "pad")
-                            : "pad fields of which all axes but the first are known; crop or resize pictures, and "
-                              "use .pad_or_crop(seconds) for sound");
+                            : "pad fields of which all axes but the first are known; crop or resize pictures, decode "
+                              "lists of them with .decode_image(lists=True), and use .pad_or_crop(seconds) for sound");
   }
   const std::optional<double> given = number_or_word(args.json("value"));
   if (!given) return problems.add(fmt::format("value is {}", json_text(args.json("value"))), "give a number");

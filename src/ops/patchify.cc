@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/columns.h"
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
 #include "ops/image/patches.h"
+#include "ops/image/picture_list.h"
 #include "ops/image/wide_pixels.h"
 #include "ops/picture_fields.h"
 
@@ -20,10 +22,14 @@ bool can_be_resized(DType dtype) {
   return dtype == DType::kUint8 || dtype == DType::kUint16 || dtype == DType::kFloat32;
 }
 
-Tensor grid_tensor(const PatchGrid& grid) {
-  Tensor made = Tensor::allocate(DType::kInt32, Shape{2});
-  made.data<int32_t>()[0] = static_cast<int32_t>(grid.rows);
-  made.data<int32_t>()[1] = static_cast<int32_t>(grid.columns);
+/// The grids of pictures: (2,) of one, (n, 2) of a list.
+Tensor grid_tensor(std::span<const PatchGrid> grids, bool list) {
+  const auto count = static_cast<int64_t>(grids.size());
+  Tensor made = Tensor::allocate(DType::kInt32, list ? Shape{count, 2} : Shape{2});
+  for (size_t i = 0; i < grids.size(); ++i) {
+    made.data<int32_t>()[2 * i] = static_cast<int32_t>(grids[i].rows);
+    made.data<int32_t>()[2 * i + 1] = static_cast<int32_t>(grids[i].columns);
+  }
   return made;
 }
 
@@ -35,17 +41,33 @@ class Patchify final : public RecordOp {
     WorkMemory& memory = *context.memory;
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, memory));
     Value& value = record[fields_[0].index];
-    FOREBAY_ASSIGN(const PatchGrid grid, layout_.grid_of(images[0]->height(), images[0]->width()));
-    FOREBAY_RETURN_IF_ERROR(fit(*images[0], grid, value, memory));
-    static_cast<LazyImage&>(*value.deferred).set_layout(/*channels_first=*/true);
-    value = Value::of(std::make_unique<CutPicture>(std::move(value.deferred), layout_, grid, memory.meter().current()));
-    record.push_back(Value::of(grid_tensor(grid)));
+    auto* const list = dynamic_cast<PictureList*>(value.deferred.get());
+    const auto places = list != nullptr ? list->pictures() : std::span(&value.deferred, 1);
+    std::vector<PatchGrid> grids;
+    for (size_t i = 0; i < places.size(); ++i) {
+      FOREBAY_ASSIGN(grids.emplace_back(), layout_.grid_of(images[i].image->height(), images[i].image->width()));
+      FOREBAY_RETURN_IF_ERROR(fit(*images[i].image, grids[i], places[i], memory));
+    }
+    std::vector<std::unique_ptr<Deferred>> cut;
+    for (size_t i = 0; i < places.size(); ++i) {
+      static_cast<LazyImage&>(*places[i]).set_layout(/*channels_first=*/true);
+      cut.push_back(std::make_unique<CutPicture>(std::move(places[i]), layout_, grids[i], memory.meter().current()));
+    }
+    const bool none = list != nullptr && list->stands_in();
+    if (none) grids.clear();
+    record.push_back(Value::of(grid_tensor(grids, list != nullptr)));
+    if (none)
+      record[fields_[0].index] = Value::of(Tensor::allocate(cut[0]->dtype(), Shape{0, cut[0]->shape()[1]}));
+    else if (list != nullptr)
+      record[fields_[0].index] = Value::of(std::make_unique<JoinedTensors>(std::move(cut)));
+    else
+      record[fields_[0].index] = Value::of(std::move(cut[0]));
     return {};
   }
 
  private:
-  /// Resizes the picture that `value` holds to the size of the grid.
-  Status fit(LazyImage& image, const PatchGrid& grid, Value& value, WorkMemory& memory) const {
+  /// Resizes the picture at `place` to the size of the grid.
+  Status fit(LazyImage& image, const PatchGrid& grid, std::unique_ptr<Deferred>& place, WorkMemory& memory) const {
     const int64_t height = grid.rows * layout_.patch, width = grid.columns * layout_.patch;
     if (!can_be_resized(image.dtype())) {
       return unsupported(fmt::format("patchify works on uint8, uint16 and float32 pixels, and this picture is {}",
@@ -57,7 +79,7 @@ class Patchify final : public RecordOp {
     FOREBAY_ASSIGN(const Tensor* const pixels, image.pixels(memory));
     FOREBAY_ASSIGN(Tensor made, resize_wide({*pixels, false}, height, width, memory));
     FOREBAY_ASSIGN(auto resized, LazyImage::of_pixels(std::move(made), false));
-    value = Value::of(std::unique_ptr<Deferred>(std::move(resized)));
+    place = std::move(resized);
     return {};
   }
 
@@ -101,12 +123,12 @@ bool check_layout(const PatchLayout& layout, Problems& problems) {
 
 /// The shape of the patches, as far as it is known without a sample.
 Shape patches_shape(const Field& picture, const PatchLayout& layout) {
-  const Shape& shape = picture.shape;
+  const Shape shape = picture_shape(picture);
   const bool planes = shape.rank() == 3 && picture.channels_first;
   const int64_t channels = shape.rank() == 2 ? 1 : shape[planes ? 0 : 2];
   const int64_t height = shape[planes ? 1 : 0], width = shape[planes ? 2 : 1];
   Shape made{Shape::kUnknown, channels == Shape::kUnknown ? channels : channels * layout.patch * layout.patch};
-  if (height == Shape::kUnknown || width == Shape::kUnknown) return made;
+  if (height == Shape::kUnknown || width == Shape::kUnknown || is_picture_list(picture)) return made;
   if (const Result<PatchGrid> grid = layout.grid_of(height, width); grid.ok()) made[0] = grid->count();
   return made;
 }
@@ -121,11 +143,11 @@ void set_patches(const PatchLayout& layout, Field& field) {
   field = std::move(made);
 }
 
-Field grid_field() {
+Field grid_field(bool list) {
   Field field;
   field.name = kGrid;
   field.dtype = DType::kInt32;
-  field.shape = Shape{2};
+  field.shape = list ? Shape{Shape::kUnknown, 2} : Shape{2};
   return field;
 }
 
@@ -146,8 +168,9 @@ void infer_patchify(const Args& args, Schema& schema, Problems& problems) {
                              field.name, dtype_name(field.dtype)),
                  "put .cast after .patchify, with field=\"patches\"");
   }
+  const bool list = is_picture_list(field);
   set_patches(layout, field);
-  schema.push_back(grid_field());
+  schema.push_back(grid_field(list));
 }
 
 Result<std::unique_ptr<RecordOp>> compile_patchify(const Args& args, const Schema& before, uint32_t) {
@@ -177,6 +200,8 @@ transformers does: each side is rounded to a multiple of `f = patch * merge`. If
 
 The order of patches is Qwen2-VL's: groups of `merge * merge` neighbours, row by row; in a patch all pixels of a channel, then of the next. Pictures
 of one known size give as many patches each and stack.
+
+Of a list of pictures, each is cut. `patches` has those of all pictures of the sample one after the other, and `grid`, (pictures, 2), a row for each.
 
 Unsupported for a picture of which one side is more than 200 times as long as the other.)",
        .args = {{"patch", ArgType::kInt, true, nullptr, "side of a patch in pixels"},

@@ -69,6 +69,7 @@ TEST(Patchify, the_schema_knows_the_patches_of_pictures_of_one_size) {
   EXPECT_EQ(after({56, 84, 3}), "patches: uint8 (24, 588), grid: int32 (2,)");
   EXPECT_EQ(after({Shape::kUnknown, 84, 1}), "patches: uint8 (?, 196), grid: int32 (2,)");
   EXPECT_EQ(after({56, 84}), "patches: uint8 (24, 196), grid: int32 (2,)");
+  EXPECT_EQ(after({Shape::kUnknown, 56, 84, 3}), "patches: uint8 (?, 588), grid: int32 (?, 2)") << "a list of pictures";
 }
 
 TEST(Patchify, memory_is_reserved_before_it_is_taken) {

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/columns.h"
+#include "ops/image/picture_list.h"
+
 namespace forebay {
 namespace {
 
@@ -26,7 +29,7 @@ Interpolation interpolation_for(const Args& args, const std::string& field) {
 }
 
 bool is_picture_shape(const Field& field) {
-  const Shape& shape = field.shape;
+  const Shape shape = picture_shape(field);
   if (shape.rank() == 2) return true;
   if (shape.rank() != 3) return false;
   return shape[field.channels_first ? 0 : 2] <= kMaxChannels;
@@ -66,20 +69,42 @@ bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problem
   return false;
 }
 
-Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& memory) {
-  const int step = memory.meter().current();
-  if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) {
-    // The time of deferred work is booked to the step that requested it.
-    lazy->set_step(step);
-    return lazy;
+Buffer zeroed(size_t bytes) {
+  Buffer made = Buffer::allocate(bytes);
+  std::fill_n(made.data(), bytes, uint8_t{0});
+  return made;
+}
+
+Result<std::unique_ptr<Deferred>> described(Tensor pixels, bool channels_first) {
+  FOREBAY_ASSIGN(auto made, LazyImage::of_pixels(std::move(pixels), channels_first));
+  return std::unique_ptr<Deferred>(std::move(made));
+}
+
+// Converts the pixels of (n, height, width, channels).
+Result<std::unique_ptr<Deferred>> described_list(const Tensor& pixels, bool channels_first) {
+  Shape shape;
+  for (size_t axis = 1; axis < pixels.shape.rank(); ++axis) shape.push_back(pixels.shape[axis]);
+  const bool stands_in = pixels.shape[0] == 0;
+  const size_t bytes = static_cast<size_t>(shape.elements()) * dtype_size(pixels.dtype);
+  std::vector<std::unique_ptr<Deferred>> all;
+  for (int64_t i = 0; i < std::max<int64_t>(pixels.shape[0], 1); ++i) {
+    Tensor one = {pixels.dtype, shape,
+                  stands_in ? zeroed(bytes) : pixels.buffer.slice(static_cast<size_t>(i) * bytes, bytes)};
+    FOREBAY_ASSIGN(all.emplace_back(), described(std::move(one), channels_first));
   }
+  return std::unique_ptr<Deferred>(std::make_unique<PictureList>(std::move(all), stands_in));
+}
+
+// Makes the value one that operators can change.
+Status describe(Value& value, const PictureField& field, WorkMemory& memory) {
+  if (is_described(value)) return {};
   if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no picture", field.name));
   FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-  FOREBAY_ASSIGN(auto made, LazyImage::of_pixels(std::move(value.tensor), field.channels_first));
-  LazyImage* const image = made.get();
-  image->set_step(step);
-  value = Value::of(std::unique_ptr<Deferred>(std::move(made)));
-  return image;
+  const bool list = value.tensor.shape.rank() == 4;
+  FOREBAY_ASSIGN(auto made, list ? described_list(value.tensor, field.channels_first)
+                                 : described(value.tensor, field.channels_first));
+  value = Value::of(std::move(made));
+  return {};
 }
 
 }  // namespace
@@ -157,13 +182,24 @@ void check_interpolation(const Args& args, std::span<const size_t> fields, const
   }
 }
 
+Shape picture_shape(const Field& field) {
+  if (!is_picture_list(field)) return field.shape;
+  return {field.shape[1], field.shape[2], field.shape[3]};
+}
+
+void set_picture_shape(Field& field, const Shape& shape) {
+  field.shape = is_picture_list(field) ? Shape{field.shape[0], shape[0], shape[1], shape[2]} : shape;
+}
+
 void set_size(Schema& schema, std::span<const size_t> fields, Size size) {
   for (const size_t index : fields) {
     Field& field = schema[index];
     if (field.kind != FieldKind::kTensor) continue;
-    const size_t first = field.shape.rank() == 3 && field.channels_first ? 1 : 0;
-    field.shape[first] = size.height;
-    field.shape[first + 1] = size.width;
+    Shape shape = picture_shape(field);
+    const size_t first = shape.rank() == 3 && field.channels_first ? 1 : 0;
+    shape[first] = size.height;
+    shape[first + 1] = size.width;
+    set_picture_shape(field, shape);
   }
 }
 
@@ -171,30 +207,54 @@ std::vector<PictureField> picture_fields(const Args& args, const Schema& before)
   std::vector<PictureField> fields;
   for (const std::string& name : args.names("field")) {
     const auto index = before.find(name);
-    if (index) fields.push_back({*index, name, before[*index].channels_first, interpolation_for(args, name)});
+    if (!index) continue;
+    const Field& field = before[*index];
+    fields.push_back({*index, name, field.channels_first, interpolation_for(args, name)});
   }
   return fields;
 }
 
-Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory) {
-  std::vector<LazyImage*> found;
+bool is_described(const Value& value) {
+  return dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr ||
+         dynamic_cast<PictureList*>(value.deferred.get()) != nullptr;
+}
+
+Result<std::vector<SamplePicture>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory) {
+  std::vector<SamplePicture> found;
   found.reserve(fields.size());
-  for (const PictureField& field : fields) {
-    FOREBAY_ASSIGN(LazyImage * image, picture(record[field.index], field, memory));
-    found.push_back(image);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Value& value = record[fields[i].index];
+    FOREBAY_RETURN_IF_ERROR(describe(value, fields[i], memory));
+    auto* const list = dynamic_cast<PictureList*>(value.deferred.get());
+    if (list == nullptr) {
+      found.push_back({static_cast<LazyImage*>(value.deferred.get()), i});
+      continue;
+    }
+    for (const auto& picture : list->pictures())
+      found.push_back({static_cast<LazyImage*>(picture.get()), i, list->stands_in()});
   }
+  // The time of deferred work is booked to the step that requested it.
+  for (const SamplePicture& picture : found) picture.image->set_step(memory.meter().current());
   return found;
 }
 
-Result<Size> common_size(std::span<LazyImage* const> pictures, std::span<const PictureField> fields) {
-  const Size size = {pictures[0]->height(), pictures[0]->width()};
-  for (size_t i = 1; i < pictures.size(); ++i) {
-    if (Size{pictures[i]->height(), pictures[i]->width()} == size) continue;
+Result<Size> common_size(std::span<const SamplePicture> pictures, std::span<const PictureField> fields, Size of_none) {
+  const SamplePicture* first = nullptr;
+  for (const SamplePicture& picture : pictures) {
+    if (picture.stands_in) continue;
+    if (first == nullptr) first = &picture;
+    const LazyImage &one = *first->image, &other = *picture.image;
+    if (one.height() == other.height() && one.width() == other.width()) continue;
+    const std::string sizes[] = {size_text(one.height(), one.width()), size_text(other.height(), other.width())};
+    if (first->field == picture.field)
+      return unsupported(
+          fmt::format("the pictures of '{}' are {} and {}; pictures that share one crop must be of one "
+                      "size, as .resize(size) makes them",
+                      fields[first->field].name, sizes[0], sizes[1]));
     return unsupported(fmt::format("'{}' is {} pixels and '{}' is {}; fields that share one crop must be of one size",
-                                   fields[0].name, size_text(size.height, size.width), fields[i].name,
-                                   size_text(pictures[i]->height(), pictures[i]->width())));
+                                   fields[first->field].name, sizes[0], fields[picture.field].name, sizes[1]));
   }
-  return size;
+  return first == nullptr ? of_none : Size{first->image->height(), first->image->width()};
 }
 
 std::string size_text(int64_t height, int64_t width) { return fmt::format("{} × {}", width, height); }

@@ -42,6 +42,10 @@ void check_size(const Args& args, std::string_view name, Problems& problems);
 /// Adds a problem for each unknown interpolation, for each named field that the operator does not
 /// have, and for bilinear interpolation of pixels that are neither 8-bit nor uint16.
 void check_interpolation(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems);
+/// The shape of one picture of the field, also of those in lists.
+Shape picture_shape(const Field& field);
+/// Sets it.
+void set_picture_shape(Field& field, const Shape& shape);
 /// Sets the picture size of these fields (Shape::kUnknown: known per sample).
 void set_size(Schema& schema, std::span<const size_t> fields, Size size);
 
@@ -54,11 +58,23 @@ struct PictureField {
 };
 std::vector<PictureField> picture_fields(const Args& args, const Schema& before);
 
-/// The pictures of one sample as descriptions that an operator can change. Tensors are first
-/// converted to descriptions. The pointers are valid as long as the record's values.
-Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory);
-/// The common size of all pictures; Unsupported, naming both sizes, if they differ.
-Result<Size> common_size(std::span<LazyImage* const> pictures, std::span<const PictureField> fields);
+/// Whether the value is a picture, or a list of pictures, whose pixels are not computed yet.
+bool is_described(const Value& value);
+/// One picture of a sample.
+struct SamplePicture {
+  LazyImage* image = nullptr;
+  size_t field = 0;  ///< its field's number among those of the operator
+  /// The list is empty. The operator changes this picture all the same: it tells what pictures of
+  /// the list would be like.
+  bool stands_in = false;
+};
+/// The pictures of one sample as descriptions that an operator can change: one of each field, or all
+/// of a list. Tensors are first converted to descriptions, those of four axes to lists. The pointers are valid as long as the
+/// record's values.
+Result<std::vector<SamplePicture>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory);
+/// The common size of all pictures, `of_none` if there is none. Unsupported, naming both sizes, if
+/// they differ.
+Result<Size> common_size(std::span<const SamplePicture> pictures, std::span<const PictureField> fields, Size of_none);
 /// "640 × 480", width first.
 std::string size_text(int64_t height, int64_t width);
 

@@ -219,5 +219,69 @@ TEST(pictures, casts_of_pixels_to_narrower_types_are_rounded_or_told) {
   EXPECT_EQ(refused.op(), "cast");
 }
 
+/// `count` pictures of one size, the first of which is picture(), in a list.
+Tensor picture_list(int64_t count, int64_t height, int64_t width) {
+  Tensor list = Tensor::allocate(DType::kUint8, {count, height, width, 3});
+  const Tensor one = picture(height, width, 3);
+  for (size_t i = 0; i < list.nbytes(); ++i)
+    list.data<uint8_t>()[i] = static_cast<uint8_t>(one.data<uint8_t>()[i % one.nbytes()] + 7 * (i / one.nbytes()));
+  return list;
+}
+
+Tensor picture_at(const Tensor& list, int64_t i) {
+  const size_t bytes = list.nbytes() / static_cast<size_t>(list.shape[0]);
+  return {list.dtype,
+          {list.shape[1], list.shape[2], list.shape[3]},
+          list.buffer.slice(static_cast<size_t>(i) * bytes, bytes)};
+}
+
+Tensor run_list(const Tensor& list, const std::vector<OpSpec>& steps, const RunOptions& options = {}) {
+  Field field = tensor_field("image", DType::kUint8, {Shape::kUnknown, Shape::kUnknown, Shape::kUnknown, 3});
+  field.image = true;
+  Record record = record_of(list);
+  const Status status = run(Schema({field}), steps, record, options);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  return status.ok() ? record[0].tensor : Tensor();
+}
+
+TEST(PictureLists, each_picture_becomes_what_it_becomes_alone) {
+  const Json mean = {0.4, 0.5, 0.6}, deviation = {0.2, 0.3, 0.4};
+  const std::vector<std::vector<OpSpec>> pipelines = {
+      {step("resize", {{"size", {9, 14}}})},
+      {step("center_crop", {{"n", 40}})},
+      {step("random_crop", {{"n", 12}}), step("random_flip")},
+      {step("random_resized_crop", {{"n", 10}}), step("color_jitter", {{"brightness", 0.4}})},
+      {step("layout", {{"order", "chw"}}), step("resize", {{"short_side", 8}})},
+      {step("normalize", {{"mean", mean}, {"std", deviation}})},
+      {step("cast", {{"dtype", "float32"}})}};
+  const Tensor list = picture_list(3, 20, 31);
+  for (const std::vector<OpSpec>& steps : pipelines) {
+    for (const bool materialize_each : {false, true}) {
+      const RunOptions options = {.materialize_each = materialize_each};
+      const Tensor made = run_list(list, steps, options);
+      ASSERT_EQ(made.shape.rank(), 4u) << steps[0].name;
+      ASSERT_EQ(made.shape[0], 3);
+      for (int64_t i = 0; i < 3; ++i)
+        EXPECT_EQ(blob(picture_at(made, i)), blob(run_picture(picture_at(list, i), steps, options)))
+            << steps[0].name << " " << i;
+      const Tensor none = run_list(Tensor::allocate(DType::kUint8, {0, 20, 31, 3}), steps, options);
+      EXPECT_EQ(none.dtype, made.dtype) << steps[0].name;
+      ASSERT_EQ(none.shape.rank(), 4u);
+      EXPECT_EQ(none.shape[0], 0);
+      for (size_t axis = 1; axis < 4; ++axis) EXPECT_EQ(none.shape[axis], made.shape[axis]) << steps[0].name;
+    }
+  }
+}
+
+TEST(PictureLists, the_schema_knows_the_axes_of_lists) {
+  Field field = tensor_field("image", DType::kUint8, {Shape::kUnknown, Shape::kUnknown, Shape::kUnknown, 3});
+  field.image = true;
+  const auto after = [&](const std::vector<OpSpec>& steps) { return schema_after(Schema({field}), steps).to_string(); };
+  EXPECT_EQ(after({step("resize", {{"size", {9, 14}}})}), "image: uint8 (?, 9, 14, 3)");
+  EXPECT_EQ(after({step("layout", {{"order", "chw"}}), step("center_crop", {{"n", 8}})}), "image: uint8 (?, 3, 8, 8)");
+  EXPECT_EQ(after({step("center_crop", {{"n", 8}}), step("normalize", {{"mean", 0.5}, {"std", 0.5}})}),
+            "image: float32 (?, 3, 8, 8)");
+}
+
 }  // namespace
 }  // namespace forebay::ops_test

@@ -14,7 +14,7 @@ class RandomCrop final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    FOREBAY_ASSIGN(const Size size, common_size(images, fields_));
+    FOREBAY_ASSIGN(const Size size, common_size(images, fields_, crop_));
     if (size.height < crop_.height || size.width < crop_.width) {
       return unsupported(fmt::format("a crop of {} does not fit into the picture of {}; put .resize before it",
                                      size_text(crop_.height, crop_.width), size_text(size.height, size.width)));
@@ -23,8 +23,8 @@ class RandomCrop final : public RecordOp {
     RandomStream random(context.key, operation_);
     const auto y = static_cast<int64_t>(random.below(static_cast<uint64_t>(size.height - crop_.height + 1)));
     const auto x = static_cast<int64_t>(random.below(static_cast<uint64_t>(size.width - crop_.width + 1)));
-    for (LazyImage* image : images) {
-      FOREBAY_RETURN_IF_ERROR(image->crop({x, y, crop_.width, crop_.height}, *context.memory));
+    for (const SamplePicture& picture : images) {
+      FOREBAY_RETURN_IF_ERROR(picture.image->crop({x, y, crop_.width, crop_.height}, *context.memory));
     }
     return {};
   }

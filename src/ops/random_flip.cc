@@ -15,7 +15,7 @@ class RandomFlip final : public RecordOp {
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
     if (RandomStream(context.key, operation_).uniform() >= p_) return {};
-    for (LazyImage* image : images) image->flip();
+    for (const SamplePicture& picture : images) picture.image->flip();
     return {};
   }
 

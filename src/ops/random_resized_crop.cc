@@ -31,12 +31,13 @@ class RandomResizedCrop final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    FOREBAY_ASSIGN(const Size size, common_size(images, fields_));
+    FOREBAY_ASSIGN(const Size size, common_size(images, fields_, {1, 1}));
     RandomStream random(context.key, operation_);
     const Rect part = draw_crop(size.height, size.width, ranges_, random);
-    for (size_t i = 0; i < images.size(); ++i) {
-      FOREBAY_RETURN_IF_ERROR(images[i]->crop(part, *context.memory));
-      FOREBAY_RETURN_IF_ERROR(images[i]->resize(size_.height, size_.width, fields_[i].interpolation, *context.memory));
+    for (const SamplePicture& picture : images) {
+      const Interpolation interpolation = fields_[picture.field].interpolation;
+      FOREBAY_RETURN_IF_ERROR(picture.image->crop(part, *context.memory));
+      FOREBAY_RETURN_IF_ERROR(picture.image->resize(size_.height, size_.width, interpolation, *context.memory));
     }
     return {};
   }

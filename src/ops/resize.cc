@@ -16,9 +16,10 @@ class Resize final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
-    for (size_t i = 0; i < images.size(); ++i) {
-      FOREBAY_ASSIGN(const Size size, target(*images[i]));
-      FOREBAY_RETURN_IF_ERROR(images[i]->resize(size.height, size.width, fields_[i].interpolation, *context.memory));
+    for (const SamplePicture& picture : images) {
+      FOREBAY_ASSIGN(const Size size, target(*picture.image));
+      const Interpolation interpolation = fields_[picture.field].interpolation;
+      FOREBAY_RETURN_IF_ERROR(picture.image->resize(size.height, size.width, interpolation, *context.memory));
     }
     return {};
   }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/columns.h"
 #include "pipeline/catalog.h"
-#include "pipeline/field_rows.h"
 
 namespace forebay {
 
@@ -13,7 +13,7 @@ namespace {
 
 // Rows that differ only in their first axis become (values, offsets), or are padded.
 bool can_be_stacked(const Field& field) {
-  return field.kind != FieldKind::kTensor || field.shape.fully_known() || may_be_ragged(field);
+  return field.kind != FieldKind::kTensor || field.shape.fully_known() || is_ragged(field);
 }
 
 const char* shape_remedy(const Field& field) {

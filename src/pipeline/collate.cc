@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/columns.h"
 #include "base/convert.h"
 #include "forebay/string_list.h"
 
@@ -98,7 +99,7 @@ void add_strings(Collation& plan, RowBytes row) {
   plan.value_bytes += plan.string_list() ? StringList(row).bytes().size() : row.size();
 }
 
-bool rows_may_differ(const Field& field) { return field.kind == FieldKind::kAny || may_be_ragged(field); }
+bool rows_may_differ(const Field& field) { return field.kind == FieldKind::kAny || is_ragged(field); }
 
 Result<Collation> plan_tensors(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                const SampleOf& sample_of) {
@@ -132,7 +133,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
     FOREBAY_ASSIGN(plan.row_shape, padded_shape(name, field, longest, item, longest_at, sample_of));
     plan.pad = field.pad_value;
     plan.pads_to_longest = field.pad_length == 0;
-  } else if (!same || (may_differ && may_be_ragged(field))) {
+  } else if (!same || (may_differ && is_ragged(field))) {
     // A field announced as ragged is ragged in every batch, even if the lengths agree.
     plan.kind = BatchField::Kind::kRagged;
     plan.row_shape = item;
@@ -217,7 +218,7 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
   Collation plan;
   if (values.empty()) {  // every row was skipped
     const bool ragged =
-        field.kind == FieldKind::kTensor && !field.pad_value && (field.shape.rank() == 1 || may_be_ragged(field));
+        field.kind == FieldKind::kTensor && !field.pad_value && (field.shape.rank() == 1 || is_ragged(field));
     const bool numbers = field.kind == FieldKind::kTensor || field.kind == FieldKind::kAny;
     plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
@@ -259,14 +260,14 @@ Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> r
   plan.value_bytes = total;
   if (field.kind != FieldKind::kTensor) return plan;
   plan.dtype = field.dtype;
+  plan.row_shape = without_first(field.shape);
   if (!field.pad_value) return plan;
-  const size_t item = dtype_size(field.dtype);
+  const auto longest_row = static_cast<int64_t>(longest / plan.item_bytes());
   plan.kind = BatchField::Kind::kDense;
   plan.pad = field.pad_value;
   plan.pads_to_longest = field.pad_length == 0;
-  FOREBAY_ASSIGN(plan.row_shape,
-                 padded_shape(field.name, field, static_cast<int64_t>(longest / item), {}, longest_at, sample_of));
-  plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * item;
+  FOREBAY_ASSIGN(plan.row_shape, padded_shape(field.name, field, longest_row, plan.row_shape, longest_at, sample_of));
+  plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * dtype_size(field.dtype);
   plan.value_bytes = plan.row_bytes * rows.size();
   return plan;
 }

@@ -53,9 +53,9 @@ struct SampleName {
 using SampleOf = std::function<SampleName(size_t)>;
 
 /// Computes the layout of a field from the values of its rows. Tensors of one shape are stacked.
-/// Tensors that differ only in their first axis become ragged unless the field is padded; pictures
-/// and sound never do. Bytes, text and lists of them are joined. If the values do not fit together,
-/// the error is InvalidArgument and names the field, two shapes and two samples.
+/// Tensors that differ only in their first axis become ragged unless the field is padded; a single
+/// picture and sound never do. Bytes, text and lists of them are joined. If the values do not fit
+/// together, the error is InvalidArgument and names the field, two shapes and two samples.
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                  const SampleOf& sample_of = {});
 

@@ -189,6 +189,25 @@ TEST(Collate, rows_of_columns_give_the_same_lists) {
             (std::vector<std::vector<std::string>>{{"a"}, {}, {"", "bc"}, {}}));
 }
 
+TEST(Collate, rows_of_columns_of_more_axes_are_ragged_or_padded) {
+  const std::vector<std::vector<int32_t>> numbers = {{1, 2}, {}, {3, 4, 5, 6}};
+  std::vector<RowBytes> rows;
+  for (const auto& row : numbers)
+    rows.emplace_back(reinterpret_cast<const uint8_t*>(row.data()), row.size() * sizeof(int32_t));
+  Field pairs = field_of(FieldKind::kTensor, {Shape::kUnknown, 2});
+  Collated made;
+  made.plan = plan_collation(pairs, rows);
+  made.field = collate(*made.plan, rows, memory_for(*made.plan, rows.size()));
+  EXPECT_EQ(made.field.values.shape, (Shape{3, 2}));
+  EXPECT_EQ(made.offsets(), (std::vector<int64_t>{0, 1, 1, 3}));
+  pairs.pad_value = -1;
+  made.plan = plan_collation(pairs, rows);
+  made.field = collate(*made.plan, rows, memory_for(*made.plan, rows.size()));
+  EXPECT_EQ(made.field.values.shape, (Shape{3, 2, 2}));
+  EXPECT_EQ(made.values(), (std::vector<int32_t>{1, 2, -1, -1, -1, -1, -1, -1, 3, 4, 5, 6}));
+  EXPECT_EQ(made.field.lengths, (std::vector<int64_t>{1, 0, 2}));
+}
+
 // Collates the field's rows in pieces of `bytes` bytes, the last piece first.
 BatchField in_pieces(const Collation& plan, const std::vector<RowBytes>& rows, size_t bytes) {
   BatchField out = lay_out(plan, rows.size(), memory_for(plan, rows.size()));

@@ -109,8 +109,7 @@ void RowGather::refer_to_unpacked() {
   };
   std::vector<ChunkColumn> columns;
   for (const PackedRows::UnpackedField& unpacked : packed.unpacked()) {
-    const Field& field = packed.schema()[unpacked.column];
-    const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    const size_t size = item_bytes(packed.schema()[unpacked.column]);
     columns.clear();
     for (const auto& chunk : placement_.block->chunks) {
       const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[unpacked.column] : nullptr;

@@ -174,3 +174,18 @@ def test_manifest_with_a_root_and_another_column(tmp_path):
     (tmp_path / "list.csv").write_text("file\npart_002.bin\npart_001.bin\n")
     (batch,) = rows(fb.manifest(tmp_path / "list.csv", root=tmp_path / "data", path="file"))
     assert batch["bytes"] == [b"\2\2", b"\1"]
+
+
+def test_lists_and_objects_of_a_manifest_in_jsonl_are_text(tmp_path):
+    lines = [{"image": f"{i}.bin", "id": i, "conversations": [{"from": "human", "value": f"<image>\n{i} ü"}, {"from": "gpt", "value": "x" * i}],
+              "size": {"w": i, "h": [1.5, None, True]}} for i in range(4)]
+    for i in range(4):
+        (tmp_path / f"{i}.bin").write_bytes(bytes([i]))
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with fb.Loader(fb.manifest(tmp_path / "list.jsonl", path="image").batch(4), epochs=1) as loader:
+        [batch] = loader
+    assert [json.loads(text) for text in batch["conversations"]] == [line["conversations"] for line in lines]
+    assert [json.loads(text) for text in batch["size"]] == [line["size"] for line in lines] and '" ' not in batch["size"][0]
+    (tmp_path / "mixed.jsonl").write_text('{"path": "0.bin", "x": 1}\n{"path": "1.bin", "x": [1]}\n')
+    with pytest.raises(fb.Error, match="line 2: 'x' is text here and a number before"):
+        fb.Loader(fb.manifest(tmp_path / "mixed.jsonl").batch(1))

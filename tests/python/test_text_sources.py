@@ -225,6 +225,93 @@ def test_given_fields_choose_members_and_null_says_what_stands_for_nothing(tmp_p
     assert [p.message for p in fb.jsonl(path, fields={"a": "int64"}, null=fb.NULL_MASK).check()]
 
 
+CONVERSATIONS = [
+    {"id": 0, "messages": [{"role": "user", "content": "Hi\nthere"}, {"role": "assistant", "content": "Hello ü", "weight": 0.5}]},
+    {"id": 1, "messages": []},
+    {"id": 2, "messages": [{"role": "system", "content": ""}, {"content": "a", "role": "user"}, {"role": "assistant", "content": None,
+                                                                                          "call": {"name": "f", "args": [1, {"x": None}]}}]},
+    {"id": 3},
+]
+NESTED = {"id": "int64", "messages.role": "text[]", "messages.content": "text[]"}
+EMPTY = {"messages": "", "messages.role": "", "messages.content": "", "messages.weight": 1, "messages.call": ""}
+
+
+def nulls_of(fields):
+    return {name: value for name, value in EMPTY.items() if name in fields}
+
+
+def test_objects_in_lists_are_text_or_lists_of_their_members_by_choice(tmp_path):
+    path = write_records(tmp_path / "a.jsonl", CONVERSATIONS)
+    texts = [text for _, text in rows(fb.jsonl(path, null={"messages": ""}), "id", "messages")]
+    assert [json.loads(text) for text in texts[:3]] == [one["messages"] for one in CONVERSATIONS[:3]] and texts[3] == ""
+    found = rows(fb.jsonl(path, fields=NESTED, null=nulls_of(NESTED)), "id", "messages.role", "messages.content")
+    assert found == [(one["id"], [m["role"] for m in one.get("messages", [])], [m["content"] or "" for m in one.get("messages", [])])
+                     for one in CONVERSATIONS]
+
+
+def test_members_of_objects_in_lists_have_any_type_of_lists(tmp_path):
+    path = write_records(tmp_path / "a.jsonl", CONVERSATIONS)
+    fields = {"messages.weight": "float64[]", "messages.call": "json[]"}
+    [batch] = fb.Loader(fb.jsonl(path, fields=fields, null=nulls_of(fields)).batch(4), epochs=1)
+    values, offsets = batch["messages.weight"]
+    assert values.tolist() == [1, 0.5, 1, 1, 1] and offsets.tolist() == [0, 2, 2, 5, 5]
+    assert batch["messages.call"] == [["", ""], [], ["", "", '{"name":"f","args":[1,{"x":null}]}'], []]
+    lists = write_records(tmp_path / "b.jsonl", [{"x": [1, "a", {"k": [2.50]}, None, True]}, {"x": []}])
+    assert rows(fb.jsonl(lists, fields={"x": "json[]"}), "x") == [['1', '"a"', '{"k":[2.5]}', "null", "true"], []]
+
+
+@pytest.mark.parametrize(("record", "message"), [
+    ({"m": [{"a": "x"}, {"b": "y"}]}, "'m.a' is null or missing in element 1 of its list; null="),
+    ({"m": [{"a": None}]}, "'m.a' is null or missing in element 0"),
+    ({}, "'m.a' is null or missing; null="),
+    ({"m": None}, "'m.a' is null or missing; null="),
+    ({"m": [{"a": 1}]}, "'m.a' is a whole number here and text.. by the fields; .*json.."),
+    ({"m": [{"a": ["x"]}]}, "'m.a' is a list inside of a list here .*json.."),
+    ({"m": [["x"]]}, "a member is a list inside of a list here"),
+    ({"m": ["x"]}, "a member is a string here and an object by the fields"),
+    ({"m": [None]}, "a member is null in a list here"),
+    ({"m": {"a": "x"}}, "'m.a' is a string here and text"),
+    ({"m": "x"}, "a member is a string here and an object"),
+])
+def test_what_is_no_list_of_such_objects_is_told(tmp_path, record, message):
+    path = write_records(tmp_path / "a.jsonl", [{"m": [{"a": "good"}]}, record])
+    pipeline = fb.jsonl(path, fields={"m.a": "text[]"})
+    with pytest.raises(fb.Corrupt, match=message):
+        rows(pipeline, "m.a")
+    with fb.Loader(pipeline.batch(2), on_error="skip") as loader:
+        assert [list(one) for batch in loader for one in batch["m.a"]] == [["good"]]
+
+
+def test_a_single_value_for_members_of_objects_in_lists_is_told(tmp_path):
+    path = write_records(tmp_path / "a.jsonl", [{"m": [{"a": "x", "b": {}}]}])
+    for name, kind in (("m.a", "text"), ("m.b", "json")):
+        with pytest.raises(fb.Corrupt, match=f"'{name}' is a member of objects in a list here and {kind} by the fields.*json.."):
+            rows(fb.jsonl(path, fields={name: kind}), name)
+
+
+def test_the_last_of_two_members_counts_in_objects_of_lists(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"m": [{"a": "0"}], "m": [{"a": "1", "a": "2"}, {"a": "3", "a": null}]}\n')
+    assert rows(fb.jsonl(str(path), fields={"m.a": "text[]"}, null="-"), "m.a") == [["2", "-"]]
+
+
+def test_nulls_in_lists_become_the_value_and_lists_that_are_null_are_empty(tmp_path):
+    path = write_records(tmp_path / "a.jsonl", [{"x": [1, None, 3]}, {"x": None}, {}])
+    [batch] = fb.Loader(fb.jsonl(path, fields={"x": "int64[]"}, null=-1).batch(3), epochs=1)
+    assert batch["x"][0].tolist() == [1, -1, 3] and batch["x"][1].tolist() == [0, 3, 3, 3]
+    with pytest.raises(fb.Corrupt, match="'x' is null in a list"):
+        rows(fb.jsonl(path, fields={"x": "int64[]"}), "x")
+
+
+def test_conversations_stay_through_caches_threads_and_ranks(tmp_path):
+    path = write_records(tmp_path / "a.jsonl", [{"id": i, "messages": [{"role": "user", "content": f"{i} {k}" * k} for k in range(i % 5)]} for i in range(300)])
+    pipeline = fb.jsonl(path, fields=NESTED).shuffle()
+    wanted = digests(pipeline, threads=1)
+    assert digests(pipeline, threads=4) == wanted
+    assert digests(pipeline.cache(ram=0, disk="64MiB", dir=str(tmp_path / "cache"))) == wanted
+    assert digests(fb.Pipeline.from_json(pipeline.to_json())) == wanted
+
+
 def test_bad_records_are_told_with_file_and_line_or_skipped(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n\n{"a": 2\n{"a": "text"}\n{"a": 99999999999999999999}\n  \n{"a": 5}')

@@ -256,7 +256,7 @@ def _chosen(
     if patterns is not None:
         chosen = [field for field in fields if any(_matches(pattern, field.name, columns) for pattern in patterns)]
     else:
-        unknown = _nested(sources) if spec is not None else set()
+        unknown = _nested(found) if spec is not None else set()
         chosen = [field for field in fields if columns[field.name].source not in unknown or _is_named(field.name, spec)]
     if not chosen:
         raise RuntimeError(f"No fields matching the criteria {list(patterns or [])!r} were found; there are "
@@ -268,11 +268,13 @@ def _matches(pattern: str, name: str, columns: dict[str, Column]) -> bool:
     return bool(re.fullmatch(pattern, name) or re.fullmatch(pattern, columns[name].source))
 
 
-def _nested(sources: set[str]) -> set[str]:
+def _nested(found: list[tuple[str, str, list[int], str, bool, bool]]) -> set[str]:
     """Returns the fields from structs and lists of lists. petastorm omits such columns, so
     functions written for it do not expect them.
     """
-    return {source for source in sources if "." in source or f"{source}.lengths" in sources}
+    sources = {source for source, *_ in found}
+    of_arrays = {source for source, _, shape, *_ in found if len(shape) > 1 and shape[0] < 0}
+    return of_arrays | {source for source in sources if "." in source or f"{source}.lengths" in sources}
 
 
 def _is_named(name: str, spec: Any) -> bool:

@@ -18,7 +18,7 @@ Result<ColumnValues> joined_column(const Field& field, std::vector<Value> rows, 
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes + (rows.size() + 1) * sizeof(int64_t)));
   ColumnValues column{Buffer::allocate(bytes), {}};
   if (!field.fixed_shape()) column.offsets = Buffer::allocate((rows.size() + 1) * sizeof(int64_t));
-  const uint64_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  const uint64_t each = item_bytes(field);
   uint64_t at = 0;
   for (size_t i = 0; i <= rows.size(); ++i) {
     const auto offset = static_cast<int64_t>(at / each);

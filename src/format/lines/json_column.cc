@@ -1,14 +1,13 @@
 #include "format/lines/json_column.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "forebay/string_list.h"
 
 namespace forebay {
 
-size_t JsonColumn::width() const {
-  return texts() || field_.type == JsonType::kTextList ? 1 : dtype_size(field_of_json(field_).dtype);
-}
+size_t JsonColumn::width() const { return texts() || text_lists() ? 1 : dtype_size(field_of_json(field_).dtype); }
 
 template <typename T>
 bool JsonColumn::put(T value) {
@@ -59,8 +58,39 @@ bool JsonColumn::add(std::string_view text) {
   return true;
 }
 
+void JsonColumn::add_json(std::string_view text) {
+  if (is_list())
+    strings_.emplace_back(text);
+  else
+    append(text);
+}
+
+bool JsonColumn::add_instead() {
+  if (field_.instead) put_instead();
+  return field_.instead.has_value();
+}
+
+size_t JsonColumn::count() const { return text_lists() ? strings_.size() : (values_.size() - row_begin()) / width(); }
+
+void JsonColumn::keep(size_t count) {
+  if (text_lists())
+    strings_.resize(std::min(count, strings_.size()));
+  else
+    values_.resize(std::min(row_begin() + count * width(), values_.size()));
+}
+
+void JsonColumn::put_instead() {
+  const auto put_value = [&](const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+      add_json(value);
+    else
+      add(value);
+  };
+  std::visit(put_value, *field_.instead);
+}
+
 Status JsonColumn::end_row() {
-  if (field_.type == JsonType::kTextList) {
+  if (text_lists()) {
     const std::vector<std::string_view> views(strings_.begin(), strings_.end());
     FOREBAY_ASSIGN(const Tensor run, StringList::pack(views));
     values_.insert(values_.end(), run.buffer.data(), run.buffer.data() + run.nbytes());
@@ -73,14 +103,8 @@ Status JsonColumn::end_row() {
 
 void JsonColumn::end_row_without_value() {
   truncate(rows_);
-  if (field_.instead) {
-    const auto put_value = [&](const auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-        append(value);
-      else
-        add(value);
-    };
-    std::visit(put_value, *field_.instead);
+  if (field_.instead && !is_list()) {
+    put_instead();
   } else if (!has_ends()) {
     values_.resize(values_.size() + width());
   }

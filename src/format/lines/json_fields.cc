@@ -17,7 +17,7 @@ constexpr std::pair<JsonType, std::string_view> kWords[] = {
     {JsonType::kBool, "bool"},       {JsonType::kInt64, "int64"},       {JsonType::kUint64, "uint64"},
     {JsonType::kFloat64, "float64"}, {JsonType::kText, "text"},         {JsonType::kJson, "json"},
     {JsonType::kBoolList, "bool[]"}, {JsonType::kInt64List, "int64[]"}, {JsonType::kFloat64List, "float64[]"},
-    {JsonType::kTextList, "text[]"},
+    {JsonType::kTextList, "text[]"}, {JsonType::kJsonList, "json[]"},
 };
 
 constexpr size_t kDeepestMember = 16;  // an object nested deeper becomes text
@@ -139,25 +139,30 @@ Field field_of_json(const JsonField& json) {
   field.fetched = true;
   if (json.type == JsonType::kText || json.type == JsonType::kJson) {
     field.kind = FieldKind::kText;
-  } else if (json.type == JsonType::kTextList) {
+  } else if (json.type == JsonType::kTextList || json.type == JsonType::kJsonList) {
     field.kind = FieldKind::kTextList;
   } else {
     field.dtype = element_type(json.type);
-    if (json.type >= JsonType::kBoolList) field.shape = Shape{Shape::kUnknown};
+    if (is_json_list(json.type)) field.shape = Shape{Shape::kUnknown};
   }
   return field;
 }
 
 bool fits(const JsonInstead& value, JsonType type) {
   switch (type) {
-    case JsonType::kBool: return std::holds_alternative<bool>(value);
-    case JsonType::kInt64: return std::holds_alternative<int64_t>(value);
+    case JsonType::kBool:
+    case JsonType::kBoolList: return std::holds_alternative<bool>(value);
+    case JsonType::kInt64:
+    case JsonType::kInt64List: return std::holds_alternative<int64_t>(value);
     case JsonType::kUint64: return std::holds_alternative<int64_t>(value) && std::get<int64_t>(value) >= 0;
-    case JsonType::kFloat64: return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
+    case JsonType::kFloat64:
+    case JsonType::kFloat64List: return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
     case JsonType::kText:
-    case JsonType::kJson: return std::holds_alternative<std::string>(value);
-    default: return false;
+    case JsonType::kJson:
+    case JsonType::kTextList:
+    case JsonType::kJsonList: return std::holds_alternative<std::string>(value);
   }
+  return false;
 }
 
 bool is_whole_number(std::string_view written) {

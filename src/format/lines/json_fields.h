@@ -26,7 +26,10 @@ enum class JsonType : uint8_t {
   kInt64List,
   kFloat64List,
   kTextList,
+  kJsonList,  ///< lists of any values, each as its JSON text without blanks
 };
+
+inline bool is_json_list(JsonType type) { return type >= JsonType::kBoolList; }
 
 /// Parses a type such as "int64" or "text[]"; nullopt for a word that names no type.
 std::optional<JsonType> json_type(std::string_view word);
@@ -34,10 +37,12 @@ std::string_view json_type_word(JsonType type);
 /// All type names, "bool, int64, …", for messages.
 std::string json_type_words();
 
-/// The value of a field in records in which it is null or missing.
+/// The value of a field in records in which it is null or missing. For lists it is that of elements
+/// that are null or missing; a list that is null or missing is empty.
 using JsonInstead = std::variant<bool, int64_t, double, std::string>;
 
-/// A member of the records that becomes a field. Members of nested objects have dotted names.
+/// A member of the records that becomes a field. Members of nested objects have dotted names, also
+/// those of objects in a list: each such field is a list with a value of each object.
 struct JsonField {
   std::string name;
   JsonType type = JsonType::kText;

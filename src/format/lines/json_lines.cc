@@ -51,6 +51,14 @@ std::string instead_text(const JsonInstead& value) {
   return std::visit([](const auto& one) { return fmt::format("{}", one); }, value);
 }
 
+/// The most bytes that replacements for null take.
+uint64_t instead_bytes(const JsonField& field, const LineSlice& slice) {
+  const auto* const text = std::get_if<std::string>(&*field.instead);
+  const uint64_t each = text != nullptr ? sizeof(uint32_t) + text->size() : sizeof(int64_t);
+  // An object without members takes three characters in a list.
+  return each * (is_json_list(field.type) ? (slice.end - slice.begin) / 3 : static_cast<uint64_t>(slice.rows));
+}
+
 class JsonLineReader final : public LineReader {
  public:
   JsonLineReader(JsonShape shape, std::string identity) : shape_(std::move(shape)), identity_(std::move(identity)) {
@@ -74,9 +82,8 @@ class JsonLineReader final : public LineReader {
     bool lists = false;
     for (const JsonField& field : shape_.fields) {
       bytes += (rows + 1) * sizeof(int64_t);
-      lists = lists || field.type >= JsonType::kBoolList;
-      if (field.instead && std::holds_alternative<std::string>(*field.instead))
-        bytes += rows * std::get<std::string>(*field.instead).size();
+      lists = lists || is_json_list(field.type);
+      if (field.instead) bytes += instead_bytes(field, slice);
     }
     return bytes + (slice.end - slice.begin) * (lists ? kGrowth : 1);
   }

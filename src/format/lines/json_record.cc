@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "format/json_copy.h"
 #include "format/json_nan.h"
 
 namespace forebay {
@@ -13,45 +14,12 @@ namespace {
 
 using Node = JsonNames::Node;
 
-/// Collects the text of a value, without blanks, while the parser passes through it.
-class JsonCopy {
- public:
-  bool active() const { return depth_ > 0; }
-  const std::string& text() const { return text_; }
-  /// Starts the copy of a list or an object.
-  void begin(char bracket) {
-    text_.assign(1, bracket);
-    depth_ = 1;
-  }
-  /// Enters a list or an object inside of it.
-  void open(char bracket) {
-    comma();
-    text_ += bracket;
-    ++depth_;
-  }
-  /// Returns true at the end of the value.
-  bool close(char bracket) {
-    text_ += bracket;
-    return --depth_ == 0;
-  }
-  void key(const std::string& name) {
-    comma();
-    // Cannot throw, because the parser has checked that the name is UTF-8.
-    text_ += nlohmann::json(name).dump() + ":";
-  }
-  void scalar(std::string_view written) {
-    comma();
-    text_ += written;
-  }
-
- private:
-  void comma() {
-    const char last = text_.back();
-    if (last != '{' && last != '[' && last != ':') text_ += ',';
-  }
-  std::string text_;
-  size_t depth_ = 0;
-};
+/// Visits the fields at and below a node.
+template <typename Visit>
+void visit_fields(const Node& node, const Visit& visit) {
+  if (node.field) visit(*node.field);
+  for (const auto& [name, member] : node.members) visit_fields(*member, visit);
+}
 
 /// Callbacks of the parser. Returning `false` stops it; `status` then holds the error.
 class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
@@ -63,9 +31,16 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool null() override {
     if (passes_over()) return true;
     if (copy_.active()) return copied("null");
-    if (list_) return mismatch("null in a list");
+    if (at_ == objects_) return mismatch("null in a list");
+    if (!at_->field) return true;
+    JsonColumn& column = columns_[*at_->field];
+    if (takes_json() && in_list()) return take_json("null");
+    if (list_) return column.add_instead() || mismatch("null in a list");
     // If a member appears twice, the last one counts, even if it is null.
-    if (at_->field) columns_[*at_->field].truncate(row_), seen_[*at_->field] = false;
+    if (objects_ != nullptr)
+      column.keep(object_);
+    else
+      column.truncate(row_), seen_[*at_->field] = false;
     return true;
   }
   bool boolean(bool value) override { return scalar(value, value ? "true" : "false", "true or false"); }
@@ -81,8 +56,8 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     if (passes_over()) return true;
-    if (!copy_.active() && expected_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
-    return scalar(std::string_view(value), nlohmann::json(value).dump(), "a string");
+    if (!copy_.active() && !takes_json()) return typed(std::string_view(value), "a string");
+    return scalar(std::string_view(value), json_string(value), "a string");
   }
   bool binary(binary_t&) override { return false; }
 
@@ -107,23 +82,27 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool end_object() override {
-    if (closes('}')) return true;
+    if (copy_.active() || skipped_ > 0) return closes('}');
     path_.pop_back();
-    at_ = nullptr;
-    return true;
+    const bool is_element = objects_ != nullptr && path_.size() == objects_depth_;
+    at_ = is_element ? objects_ : nullptr;
+    return !is_element || end_element();
   }
   bool start_array(size_t) override {
     take_record_as_value();
     if (opens('[')) return true;
-    if (list_ || !at_->field || !columns_[*at_->field].is_list()) return mismatch("a list");
+    if (in_list()) return mismatch("a list inside of a list");
+    if (!at_->field) return start_objects();
+    if (!columns_[*at_->field].is_list()) return mismatch("a list");
     list_ = true;
     columns_[*at_->field].truncate(row_);
     return true;
   }
   bool end_array() override {
-    if (closes(']')) return true;
+    if (copy_.active() || skipped_ > 0) return closes(']');
+    if (!list_) return end_objects();
     list_ = false;
-    return end_row();
+    return end_row(*at_->field);
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
     status = corrupt(fmt::format("no valid JSON at character {}", position));
@@ -168,32 +147,73 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
       copy_.open(bracket);
     } else if (skipped_ > 0 || at_ == nullptr) {
       ++skipped_;
-    } else if (expected_type() == JsonType::kJson) {
+    } else if (takes_json()) {
       copy_.begin(bracket);
     } else {
       return false;
     }
     return true;
   }
+  /// Leaves such a list or object. Returns false for an error.
   bool closes(char bracket) {
-    if (copy_.active()) {
-      if (copy_.close(bracket)) take_json(copy_.text());
-      return true;
-    }
-    if (skipped_ == 0) return false;
+    if (copy_.active()) return !copy_.close(bracket) || take_json(copy_.text());
     --skipped_;
     return true;
+  }
+
+  bool in_list() const { return list_ || objects_ != nullptr; }
+  /// Whether the next value belongs to a field that takes any value as text.
+  bool takes_json() const {
+    const std::optional<JsonType> type = expected_type();
+    return type == JsonType::kJson || (type == JsonType::kJsonList && in_list());
+  }
+
+  /// Enters a list of objects, of which each member that is a field gives a list.
+  bool start_objects() {
+    objects_ = at_;
+    objects_depth_ = path_.size();
+    object_ = 0;
+    visit_fields(*objects_, [&](size_t field) { columns_[field].truncate(row_), seen_[field] = false; });
+    return true;
+  }
+  bool end_element() {
+    visit_fields(*objects_, [&](size_t field) {
+      JsonColumn& column = columns_[field];
+      if (!status.ok() || column.count() > object_ || column.add_instead()) return;
+      status = corrupt(
+          fmt::format("'{}' is null or missing in element {} of its list; null= says what is to stand in its place",
+                      column.field().name, object_));
+    });
+    ++object_;
+    return status.ok();
+  }
+  bool end_objects() {
+    visit_fields(*objects_, [&](size_t field) {
+      if (status.ok()) end_row(field);
+    });
+    at_ = objects_ = nullptr;
+    return status.ok();
   }
 
   bool copied(std::string_view written) {
     copy_.scalar(written);
     return true;
   }
-  void take_json(std::string_view text) {
+  bool take_json(std::string_view text) {
     JsonColumn& column = columns_[*at_->field];
-    column.truncate(row_);
+    if (!begin_value(column)) return mismatch("a member of objects in a list");
     column.add_json(text);
-    end_row();
+    return in_list() || end_row(*at_->field);
+  }
+  /// Drops the value that the same member had earlier in this record or object. Returns false if
+  /// the column is a list and the value is in none, or the other way round.
+  bool begin_value(JsonColumn& column) {
+    if (in_list() != column.is_list()) return false;
+    if (objects_ != nullptr)
+      column.keep(object_);
+    else if (!list_)
+      column.truncate(row_);
+    return true;
   }
 
   template <typename T>
@@ -204,31 +224,28 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool scalar(T value, std::string_view written, const char* what) {
     if (passes_over()) return true;
     if (copy_.active()) return copied(written);
-    if (expected_type() != JsonType::kJson) return typed(value, what);
-    take_json(written);
-    return true;
+    return takes_json() ? take_json(written) : typed(value, what);
   }
   template <typename T>
   bool typed(T value, const char* what) {
     if (!at_->field) return mismatch(what);
     JsonColumn& column = columns_[*at_->field];
-    if (list_ != column.is_list()) return mismatch(what);
-    // Drops the value that the same member had earlier in this record.
-    if (!list_) column.truncate(row_);
+    if (!begin_value(column)) return mismatch(objects_ == nullptr ? what : "a member of objects in a list");
     if (!column.add(value)) return mismatch(what);
-    return list_ || end_row();
+    return in_list() || end_row(*at_->field);
   }
-  bool end_row() {
-    seen_[*at_->field] = true;
-    status = columns_[*at_->field].end_row();
+  bool end_row(size_t field) {
+    seen_[field] = true;
+    status = columns_[field].end_row();
     return status.ok();
   }
   bool mismatch(const std::string& what) {
     if (at_->field) {
       const JsonField& field = columns_[*at_->field].field();
-      status = corrupt(
-          fmt::format("'{}' is {} here and {} by the fields; fields={{\"{}\": \"json\"}} takes any value as text",
-                      field.name, what, json_type_word(field.type), field.name));
+      status =
+          corrupt(fmt::format("'{}' is {} here and {} by the fields; fields={{\"{}\": \"{}\"}} takes any value as text",
+                              field.name, what, json_type_word(field.type), field.name,
+                              json_type_word(objects_ == nullptr ? JsonType::kJson : JsonType::kJsonList)));
     } else {
       status = corrupt(fmt::format("a member is {} here and an object by the fields; give fields=", what));
     }
@@ -245,7 +262,11 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   size_t skipped_ = 0;         ///< enclosing lists and objects that are skipped
   bool record_taken_ = false;  ///< the first value of the line has begun
   bool list_ = false;          ///< inside of a list that is a row of a column
-  bool unparsable_ = false;    ///< the parser has stopped at invalid JSON
+  // Inside of a list of objects:
+  const Node* objects_ = nullptr;  ///< its member; null outside
+  size_t objects_depth_ = 0;       ///< length of path_ outside of its objects
+  size_t object_ = 0;              ///< number of the object
+  bool unparsable_ = false;        ///< the parser has stopped at invalid JSON
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ class JsonNames {
   std::unique_ptr<Node> root_ = std::make_unique<Node>();
 };
 
-/// Parses one record and adds one row to each column. If a member appears twice, the last one
-/// counts. Members that are not fields are skipped. Nesting of any depth takes one bit of memory
+/// Parses one record and adds one row to each column. Fields below a member that is a list of
+/// objects are lists, with one value of each object. If a member appears twice, the last one counts. Members that are not fields are skipped. Nesting of any depth takes one bit of memory
 /// per level.
 ///
 /// Corrupt, naming the member, if the line is not JSON, a value does not have its field's type, or

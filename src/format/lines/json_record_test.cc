@@ -136,6 +136,17 @@ TEST(JsonRecord, what_is_null_or_missing_is_what_was_said) {
   EXPECT_EQ(reader.numbers<uint8_t>(1), (std::vector<uint8_t>{1, 0}));
 }
 
+TEST(JsonRecord, members_of_objects_in_a_list_are_lists) {
+  Reader reader({{"m.n", JsonType::kInt64List, JsonInstead(int64_t{-1})}, {"m.o.t", JsonType::kFloat64List, {}}});
+  EXPECT_TRUE(reader.read(R"({"m": [{"n": 1, "o": {"t": 0.5}, "x": [{"n": 7}]}, {"o": {"t": 1, "n": 9}}]})").ok());
+  EXPECT_TRUE(reader.read(R"({"m": [{"n": 5, "o": {"t": 2}}], "m": []})").ok());
+  EXPECT_TRUE(reader.read(R"({"m": [{"n": 3, "n": 4, "o": {"t": 5, "t": 6}}]})").ok());
+  const std::string text = reader.read(R"({"m": [{"n": 8, "o": {"t": 9}}, {"n": 8}]})").to_string();
+  EXPECT_NE(text.find("'m.o.t' is null or missing in element 1 of its list"), std::string::npos) << text;
+  EXPECT_EQ(reader.numbers<int64_t>(0), (std::vector<int64_t>{1, -1, 4}));
+  EXPECT_EQ(reader.numbers<double>(1), (std::vector<double>{0.5, 1, 6}));
+}
+
 TEST(JsonRecord, no_depth_ends_a_process) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   Reader reader({{"a", JsonType::kInt64, {}}});

@@ -22,7 +22,7 @@ void hash_offsets(Hasher& hasher, const int64_t* offsets, int64_t rows) {
 uint64_t column_hash(const Field& field, const ColumnValues& column, int64_t rows) {
   if (field.fixed_shape()) return hash128(column.values.data(), static_cast<size_t>(rows) * row_bytes(field)).low;
   Hasher hasher;
-  const size_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  const size_t each = item_bytes(field);
   const auto begin = static_cast<size_t>(column.offset()[0]), end = static_cast<size_t>(column.offset()[rows]);
   hasher.update(column.values.data() + begin * each, (end - begin) * each);
   hash_offsets(hasher, column.offset(), rows);

@@ -107,7 +107,8 @@ Pipeline Pipeline::color_jitter(ColorJitterOptions options) const {
 Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
   return with_step(*this, "decode_image", {{"field", field_json(options.field)},
                                            {"mode", options.mode},
-                                           {"max_pixels", options.max_pixels}});
+                                           {"max_pixels", options.max_pixels},
+                                           {"lists", optional_json(options.lists)}});
 }
 
 Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {

@@ -54,6 +54,9 @@ Field aggregated(const Field& field, const AggregateSpec& options, const std::st
 
 std::pair<std::string, std::string> series_problem(const Field& field, const AggregateSpec& options) {
   if (is_ragged(field)) {
+    if (field.shape.rank() > 1)
+      return {"rows of different lengths are aggregated if they are numbers of one axis",
+              "put .pad(…, length=…) before, or compute it in .map"};
     if (options.every > 0)
       return {"rows of different lengths have no pieces of one length",
               "leave every= out, or put .pad(…, length=…) before"};

@@ -21,16 +21,18 @@ class RowElements {
       each_ = is.shape.elements();
     } else {
       offsets_ = columns.values[field].offset();
+      each_ = static_cast<int64_t>(item_bytes(is) / dtype_size(is.dtype));
     }
   }
-  int64_t begin(int64_t row) const { return offsets_ == nullptr ? row * each_ : offsets_[row] - offsets_[0]; }
+  int64_t begin(int64_t row) const { return (offsets_ == nullptr ? row : offsets_[row] - offsets_[0]) * each_; }
   int64_t row_of(int64_t element) const {
-    if (offsets_ == nullptr) return element / each_;
-    return std::upper_bound(offsets_, offsets_ + rows_ + 1, offsets_[0] + element) - offsets_ - 1;
+    const int64_t item = element / each_;
+    if (offsets_ == nullptr) return item;
+    return std::upper_bound(offsets_, offsets_ + rows_ + 1, offsets_[0] + item) - offsets_ - 1;
   }
 
  private:
-  int64_t rows_, each_ = 0;
+  int64_t rows_, each_ = 0;  // each_: elements of a row, or of an item of a ragged row
   const int64_t* offsets_ = nullptr;
 };
 

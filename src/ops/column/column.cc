@@ -75,8 +75,9 @@ Elements elements(const Columns& columns, size_t field) {
   const Field& is = columns.schema[field];
   const ColumnValues& column = columns.values[field];
   if (is.fixed_shape()) return {column.values.data(), columns.rows * is.shape.elements()};
+  const auto item = static_cast<int64_t>(item_bytes(is)), size = static_cast<int64_t>(dtype_size(is.dtype));
   const int64_t begin = column.offset()[0], end = column.offset()[columns.rows];
-  return {column.values.data() + static_cast<size_t>(begin) * dtype_size(is.dtype), end - begin};
+  return {column.values.data() + begin * item, (end - begin) * (item / size)};
 }
 
 uint64_t new_column_bytes(const Columns& columns, size_t field, DType dtype) {

@@ -18,7 +18,7 @@ ArgDef column_arg(std::string help, ArgForm form = ArgForm::kPlain);
 
 /// Kinds of columns that an operator accepts.
 enum class ColumnNeed : uint8_t {
-  kNumbers,         ///< numbers: scalars, tensors or lists
+  kNumbers,         ///< numbers: scalars, tensors or ragged rows
   kNumbersAndBool,  ///< numbers and bool
   kKeys,            ///< values for a look-up: integers, bool, bytes and text
 };
@@ -33,7 +33,7 @@ std::vector<size_t> check_columns(const std::vector<std::string>& names, ColumnN
 /// may have made it.
 Result<size_t> find_column(const Columns& columns, const std::string& name, ColumnNeed need);
 
-/// Elements of a tensor column end to end, regardless of rows.
+/// Elements of a tensor column end to end, regardless of rows and of items.
 struct Elements {
   const uint8_t* data = nullptr;
   int64_t count = 0;

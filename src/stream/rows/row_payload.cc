@@ -35,19 +35,13 @@ Status error_in(const Buffer& payload, const std::string& key) {
   return Status(static_cast<Code>(code), std::move(message)).with_key(key);
 }
 
-Value value_in(const Field& field, Buffer bytes, size_t each) {
-  if (field.kind != FieldKind::kTensor) return {field.kind, {}, std::move(bytes), nullptr};
-  const auto elements = static_cast<int64_t>(bytes.size() / each);
-  return Value::of({field.dtype, field.fixed_shape() ? field.shape : Shape{elements}, std::move(bytes)});
-}
-
 }  // namespace
 
 RowPayload::RowPayload(Schema schema) : schema_(std::move(schema)), fixed_bytes_(kWord) {
   for (const Field& field : schema_) {
     FieldLayout place;
     place.varies = !field.fixed_shape();
-    if (place.varies && field.kind == FieldKind::kTensor) place.each = dtype_size(field.dtype);
+    if (place.varies) place.each = item_bytes(field);
     if (!place.varies) place.fixed = row_bytes(field);
     fixed_bytes_ += place.varies ? kWord : padded(place.fixed);
     layouts_.push_back(place);
@@ -111,7 +105,7 @@ Status RowPayload::read(const Buffer& given, const std::string& key, Record& out
     // A damaged size may be any number, also one for which padded() overflows.
     if (size > payload.size() - at || padded(size) > payload.size() - at || size % layouts_[i].each != 0)
       return cut_off();
-    out.push_back(value_in(schema_[i], payload.slice(at, size), layouts_[i].each));
+    out.push_back(value_of_row(schema_[i], payload.slice(at, size)));
     at += padded(size);
   }
   return at == payload.size() ? Status() : corrupt("a row has more than its fields").with_key(key);

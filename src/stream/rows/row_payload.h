@@ -35,7 +35,7 @@ class RowPayload {
  private:
   struct FieldLayout {
     size_t fixed = 0;  ///< fields of fixed shape: bytes of a row
-    size_t each = 1;   ///< other fields: bytes of one element, which offsets count
+    size_t each = 1;   ///< other fields: bytes of one item, which offsets count
     bool varies = false;
   };
   const Schema schema_;
