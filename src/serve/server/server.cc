@@ -97,6 +97,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
 }
 
 void Server::prepare_sharing() {
+  sharing_.batch_memory = sharing_.blocks;
   const uint64_t memory = options_.memory.value_or(usable_memory() / 4);
   if (options_.memory) engine_->memory->set_most(memory);
   sharing_.together = std::make_shared<TogetherRuns>(options_.patience, *options_.clock);

@@ -83,7 +83,7 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(request.pipeline));
   // Loaders that are opened later outlive this request. abort() closes their feed.
   LoaderOptions options = request.options;
-  options.batch_memory = sharing.blocks;
+  options.batch_memory = sharing.batch_memory;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, options, stop));
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
