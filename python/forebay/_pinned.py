@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch
+import torch.utils.dlpack
 from torch.utils.data._utils import pin_memory
 
 from . import _core
@@ -44,7 +44,7 @@ class PinnedMemory:
         """Returns a tensor over the block of this array of a batch, so that PyTorch finds the block
         when the tensor is copied. An array that is elsewhere is copied to pinned memory.
         """
-        tensor = torch.from_dlpack(array)
+        tensor: torch.Tensor = torch.utils.dlpack.from_dlpack(array)
         block = self.blocks.hand_over(tensor.data_ptr())
         if block is None:
             return self.pin(tensor)
