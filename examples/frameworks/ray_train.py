@@ -60,7 +60,7 @@ def worker(config):
                     saved = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "loader": loader.state_dict(), "step": step}
                     torch.save(saved, Path(folder, "saved.pt"))
                     first = loader.rank == 0  # the state is the same on every rank
-                    ray.train.report({"loss": float(loss)}, checkpoint=ray.train.Checkpoint.from_directory(folder) if first else None)
+                    ray.train.report({"loss": loss.item()}, checkpoint=ray.train.Checkpoint.from_directory(folder) if first else None)
             if step == STEPS:
                 break
     loader.close()

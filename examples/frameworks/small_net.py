@@ -51,4 +51,4 @@ class Dicts:
 
 def report(step, loss, file=None):
     """Prints the loss of a step to its last digit."""
-    print(f"step {step}: loss {float(loss)!r}", flush=True, file=file)
+    print(f"step {step}: loss {loss.item()!r}", flush=True, file=file)

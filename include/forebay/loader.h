@@ -18,6 +18,7 @@
 
 namespace forebay {
 
+class BlockSource;  // src/runtime/block_source.h
 struct Ledger;
 
 /// How a bad sample is treated: its error is raised, the batch is shorter, or another sample takes
@@ -120,6 +121,8 @@ struct LoaderOptions {
   ErrorOptions errors = {};
   /// Settings of stores and brokers by name, such as credentials.
   std::map<std::string, std::string> storage_options = {};
+  /// For bindings and servers: provides the memory of batches. Null: memory of this process.
+  std::shared_ptr<BlockSource> batch_memory = {};
   bool log_warnings = true;  ///< false: the caller reports Loader::warnings() to its user
   /// Ends open(), which may have a long listing to read. Loader::close() ends everything later.
   std::stop_token stop = {};

@@ -23,6 +23,8 @@ MOST_PICTURES = 8
 MOST_TEXTS = 8
 MOST_CHARACTERS = 200  # of a text or of the options of an operator
 PICTURE_SIDE = 96  # pixels
+_RED = "#d32f2f"  # readable on the white and on the dark page of a notebook
+_LEFT = "text-align: left; vertical-align: top"
 
 
 def pipeline_html(pipeline: Pipeline) -> str:
@@ -39,14 +41,15 @@ def pipeline_html(pipeline: Pipeline) -> str:
 
 def _problems(pipeline: Pipeline) -> str:
     found = [f"<li><b>{_text(one.operator)}</b>: {_text(one.message)}; {_text(one.remedy)}</li>" for one in pipeline.check()[:MOST_STEPS]]
-    return f'<div style="color: #b00020">problems:<ul>{"".join(found)}</ul></div>' if found else ""
+    return f'<div style="color: {_RED}">problems:<ul>{"".join(found)}</ul></div>' if found else ""
 
 
 def _tree(lines: list[str]) -> str:
     """Returns a pipeline with parts as `print` shows it, since a table cannot show what is within what."""
     shown = "\n".join(_text(line) for line in lines[:MOST_STEPS])
     more = f"\nand {len(lines) - MOST_STEPS} more lines" if len(lines) > MOST_STEPS else ""
-    return f"<table><caption>Pipeline</caption><tbody><tr><td><pre style=\"text-align: left\">{shown}{more}</pre></td></tr></tbody></table>"
+    pre = f'<pre style="{_LEFT}; font-family: monospace">{shown}{more}</pre>'
+    return f"<table>{_caption('Pipeline')}<tbody><tr><td>{pre}</td></tr></tbody></table>"
 
 
 def batch_html(batch: _core.Batch[Any]) -> str:
@@ -61,16 +64,25 @@ def batch_html(batch: _core.Batch[Any]) -> str:
 
 
 def _table(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], left_out: int, what: str) -> str:
-    cell = '<td style="text-align: left; vertical-align: top">'
-    body = "".join(f"<tr>{''.join(f'{cell}{value}</td>' for value in row)}</tr>" for row in rows)
+    # The last column takes the room: names, types and numbers stay on one line.
+    cells = [f'<td style="{_LEFT}; white-space: nowrap">'] * (len(heads) - 1) + [f'<td style="{_LEFT}">']
+    body = "".join(f"<tr>{''.join(f'{cell}{value}</td>' for cell, value in zip(cells, row))}</tr>" for row in rows)
     more = f'<tr><td colspan="{len(heads)}">and {left_out} more {what}</td></tr>' if left_out else ""
     head = "".join(f'<th style="text-align: left">{one}</th>' for one in heads)
-    return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}{more}</tbody></table>"
+    return f"<table>{_caption(title)}<thead><tr>{head}</tr></thead><tbody>{body}{more}</tbody></table>"
+
+
+def _caption(title: str) -> str:
+    return f'<caption style="text-align: left; font-weight: bold">{title}</caption>'
 
 
 def _step(number: int, line: str) -> tuple[str, ...]:
     name, _, options = line.strip().lstrip(".").partition("(")
-    return ("source" if number == 0 else "&darr;", f"<code>{_text(name)}</code>", f"<code>{_text(options[:-1])}</code>")
+    return ("source" if number == 0 else "&darr;", _code(name), _code(options[:-1]))
+
+
+def _code(text: str) -> str:
+    return f"<code>{_text(text)}</code>" if text else ""  # an empty one is a grey box
 
 
 def _text(text: str) -> str:
@@ -89,13 +101,18 @@ def _preview(batch: _core.Batch[Any], name: str, kind: str) -> str:
         return ""  # NumPy has no such type
     parts = [np.asarray(part) for part in batch.buffers(name)]
     if kind in ("str", "bytes"):
-        return "<br>".join(f"<code>{_text(one)}</code>" for one in _strings(*parts, decode=kind == "str"))
+        return "<br>".join(_code(one) for one in _strings(*parts, decode=kind == "str"))
     if len(parts) > 1:  # ragged
-        return f"lengths <code>{_text(str(np.diff(parts[1][: MOST_TEXTS + 1]).tolist())[1:-1])}</code>"
+        return f"lengths {_code(_numbers(np.diff(parts[1][: MOST_TEXTS + 1])))}"
     values = parts[0]
     if (pictures := _pictures(values)) is not None:
         return "".join(_thumbnail(picture) for picture in pictures)
-    return f"<code>{_text(np.array2string(values[:MOST_TEXTS].ravel()[:MOST_TEXTS], separator=', ', precision=4)[1:-1])}</code>"
+    return _code(_numbers(values[:MOST_TEXTS].ravel()[:MOST_TEXTS]))
+
+
+def _numbers(values: np.ndarray[Any, Any]) -> str:
+    """Returns the numbers one after another; floats have four digits."""
+    return ", ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in values.tolist())
 
 
 def _strings(values: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], decode: bool) -> list[str]:

@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping
 
 from . import _core
 from ._numpy import np
-from ._typing import Any
+from ._typing import TYPE_CHECKING, Any
 from ._user_exceptions import encodable
 from .errors import Error, InvalidArgument
+
+if TYPE_CHECKING:
+    from ._pinned import PinnedMemory
 
 
 def _integer(name: str, value: Any) -> int:
@@ -195,6 +198,18 @@ def _weights_by_path(weights: Mapping[str, Any], path: str = "") -> dict[str, fl
         else:
             raise TypeError(f"set_weights(): that of '{path}{name}' is {weight!r}; give a number from 0 on")
     return plain
+
+
+def _pinned(pin_memory: bool, output: str) -> PinnedMemory | None:
+    """Returns the memory of batches that PyTorch pins; None without `pin_memory` or an accelerator."""
+    if not pin_memory:
+        return None
+    if output != "torch":
+        raise InvalidArgument(f"pin_memory=True is for tensors of PyTorch, and output is {output!r}: give output='torch'")
+    _converter(output)
+    from ._pinned import PinnedMemory
+
+    return PinnedMemory.of_accelerator()
 
 
 def _converter(output: str) -> Any:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         rehearsal: Mapping[str, Any] | None
         share: str | os.PathLike[str] | None
         together: bool | int
+        pin_memory: bool
         progress: bool
 else:
 

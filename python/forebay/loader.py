@@ -24,6 +24,7 @@ from ._options import (
     _on_error,
     _parts_changed,
     _peers,
+    _pinned,
     _seed,
     _shard_by,
     _share,
@@ -149,6 +150,11 @@ class Loader(LoaderReports, Generic[Array]):
             batches, which are made once for all of them. A number: the first batch also waits, at
             most a minute, for this number of loaders. A loader that falls behind by more than a few
             batches continues on its own.
+        pin_memory: with output="torch", and if there is an accelerator: tensors are in memory that
+            PyTorch has pinned, from which `.to("cuda", non_blocking=True)` copies while the model
+            trains. The engine makes the batches there. The first ones, fields that your functions
+            make, and batches of a server are copied there. PyTorch rounds each field up to a power
+            of two bytes, which `memory=` does not count.
         progress: shows on stderr, or below the cell of a notebook, how far each epoch has come:
             samples per second, the time left, and what the trainer waits for. A file or a pipe gets
             a line every 30 seconds. Only rank 0 shows anything.
@@ -195,6 +201,7 @@ class Loader(LoaderReports, Generic[Array]):
         rehearsal: Mapping[str, Any] | None = None,
         share: str | os.PathLike[str] | None = None,
         together: bool | int = False,
+        pin_memory: bool = False,
         progress: bool = False,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
@@ -210,6 +217,7 @@ class Loader(LoaderReports, Generic[Array]):
         self._place_given = rank is not None or world_size is not None
         if not self._place_given and (group := _process_group.place()):
             rank, world_size = group
+        self._pinned = _pinned(pin_memory, output)
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
@@ -230,7 +238,8 @@ class Loader(LoaderReports, Generic[Array]):
             "local_ranks": local_ranks,
             **_peers(peers, mesh),
             **_share(share, together, pipeline._functions),
-            "convert": _converter(output),
+            "convert": self._pinned.tensor if self._pinned else _converter(output),
+            "batch_memory": self._pinned.blocks if self._pinned else None,
         }
         self._given = {
             "seed": seed, "rank": rank, "world_size": world_size, "threads": threads, "requests": requests, "memory": memory,
@@ -310,6 +319,8 @@ class Loader(LoaderReports, Generic[Array]):
         return self._fetch() if self._page is None else self._page._watch(self._fetch)
 
     def _fetch(self) -> _core.Batch[Array] | None:
+        if self._pinned is not None:
+            self._pinned.refill()
         torch = sys.modules.get("torch")
         if torch is None or not torch.autograd._profiler_enabled():
             return self._call(self._core.next)
@@ -555,7 +566,8 @@ class _CollatedPass(_Pass[Array]):
         return self.taken(self.next_batch())
 
     def taken(self, batch: _core.Batch[Array]) -> Any:
-        return self._loader._workers.taken(batch)
+        taken, pinned = self._loader._workers.taken(batch), self._loader._pinned
+        return taken if pinned is None else pinned.pin(taken)
 
 
 def digest(*loaders: Loader[Any]) -> str:

@@ -80,16 +80,6 @@ Engine::Engine(int cores, Executor::Clock clock, CountCores count_usable_cores)
     : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), chunks(SharedChunks::make()),
       count_usable_cores_(std::move(count_usable_cores)) {}
 
-void Engine::set_batch_memory(std::shared_ptr<BlockSource> source) {
-  const Lock lock(batch_memory_mutex_);
-  batch_memory_ = std::move(source);
-}
-
-std::shared_ptr<BlockSource> Engine::batch_memory() const {
-  const Lock lock(batch_memory_mutex_);
-  return batch_memory_;
-}
-
 int Engine::update_cores() const {
   const int before = executor->cores(), now = count_usable_cores_ ? count_usable_cores_(*executor) : before;
   if (now != before) executor->set_cores(now);

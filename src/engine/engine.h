@@ -5,10 +5,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "engine/shared_chunks.h"
 #include "forebay/engine.h"
-#include "runtime/block_source.h"
 #include "runtime/executor.h"
 #include "runtime/memory.h"
 
@@ -35,19 +33,12 @@ class Engine {
   /// number of cores. Reads some files of the system. May be called from any thread.
   int update_cores() const;
 
-  /// Sets where loaders that are opened from now on allocate their batches, for
-  /// example shared memory in `forebay serve`. The default is memory of this process.
-  void set_batch_memory(std::shared_ptr<BlockSource> source);
-  std::shared_ptr<BlockSource> batch_memory() const;
-
   const std::shared_ptr<Executor> executor;
   const std::shared_ptr<Memory> memory;
   const std::shared_ptr<SharedChunks> chunks;
 
  private:
   const CountCores count_usable_cores_;
-  mutable Mutex batch_memory_mutex_;
-  std::shared_ptr<BlockSource> batch_memory_ FOREBAY_GUARDED_BY(batch_memory_mutex_) = BlockSource::own_memory();
 };
 
 }  // namespace forebay

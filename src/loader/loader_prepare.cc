@@ -56,6 +56,7 @@ Status Loader::Impl::prepare() {
 
 Status Loader::Impl::start(RunnerOptions options) {
   options.bad_sample = bad_sample(input.options.errors.on_error);
+  if (input.options.batch_memory) options.batch_memory = input.options.batch_memory;
   if (const OpSpec* batch = find_step(description(), OpEffect::kBatching)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json()))) options.ragged.insert(std::move(name));
   }

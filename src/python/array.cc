@@ -1,7 +1,6 @@
 #include "python/array.h"
 
 #include <array>
-#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -64,12 +63,6 @@ nb::object to_read_only_numpy(Tensor tensor, const std::string& field) {
   return numpy_of<nb::ro>(std::move(tensor), field);
 }
 nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<nb::array_api>>(std::move(tensor)); }
-
-bool has_numpy() {
-  static std::atomic<bool> has = false;
-  if (!has) has = nb::borrow<nb::dict>(PyImport_GetModuleDict()).contains("numpy");
-  return has;
-}
 
 void import_numpy() {
   try {

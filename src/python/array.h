@@ -23,9 +23,7 @@ nb::object to_read_only_numpy(Tensor tensor, const std::string& field);
 /// The same as an object that supports DLPack and nothing else.
 nb::object to_dlpack(Tensor tensor);
 
-/// Whether NumPy is imported already, as it is once an array was made.
-bool has_numpy();
-/// Imports it. If that fails, the first array raises the error.
+/// Imports NumPy, unless it is imported. If that fails, the first array raises the error.
 void import_numpy();
 
 /// An array from Python and a tensor over its memory. The tensor does not own the memory.

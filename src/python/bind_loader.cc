@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -14,6 +15,7 @@
 #include "python/loader.h"
 #include "python/raise.h"
 #include "python/text.h"
+#include "runtime/lent_blocks.h"
 
 namespace forebay::python {
 
@@ -54,22 +56,31 @@ std::string kind_name(std::optional<BatchField::Kind> kind) {
 
 std::string type_name(std::optional<DType> dtype) { return dtype ? std::string(dtype_name(*dtype)) : ""; }
 
+/// A Python object that any thread may drop: the deleter takes the interpreter lock.
+std::shared_ptr<nb::object> kept(const nb::object& object) {
+  return std::shared_ptr<nb::object>(new nb::object(object), [](nb::object* dropped) {
+    const nb::gil_scoped_acquire locked;
+    delete dropped;
+  });
+}
+
+/// LentBlocks as Python sees it. Engine threads share the blocks and not this object, so that none
+/// of them counts Python references.
+struct PyLentBlocks {
+  std::shared_ptr<LentBlocks> blocks = std::make_shared<LentBlocks>();
+};
+
 /// `meet` maps (card, rank, world size) to (cards, code, message), on any thread. None means that
 /// there is none.
 decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   if (meet.is_none()) return {};
-  // Options are copied and dropped on threads without the interpreter lock, so the deleter takes
-  // it.
-  const std::shared_ptr<nb::object> kept(new nb::object(meet), [](nb::object* object) {
-    const nb::gil_scoped_acquire locked;
-    delete object;
-  });
-  return [kept](const std::string& card, int rank, int world_size) -> Result<std::vector<std::string>> {
+  // Options are copied and dropped on threads without the interpreter lock.
+  return [meeting = kept(meet)](const std::string& card, int rank, int world_size) -> Result<std::vector<std::string>> {
     // The loader is opened without the lock, usually on its own thread (wait_interruptibly()).
     const nb::gil_scoped_acquire locked;
     try {
       auto [cards, code, message] =
-          nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*kept)(card, rank, world_size));
+          nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*meeting)(card, rank, world_size));
       if (code.empty()) return cards;
       // All other errors are transient: ranks that have not arrived yet, or a store that does not
       // answer.
@@ -97,7 +108,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::map<std::string, std::string> storage_options, const std::string& shard_by, std::optional<int> hosts,
           std::optional<int> local_ranks, std::vector<std::string> peers, std::string token,
           std::optional<uint64_t> generation, const nb::object& meet, std::optional<std::string> share, int together,
-          std::vector<std::string> program, bool restart, nb::object convert) {
+          std::vector<std::string> program, bool restart, const PyLentBlocks* batch_memory, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -116,6 +127,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.job.shard_by = shard_by_of(shard_by);
   options.job.hosts = hosts;
   options.job.local_ranks = local_ranks;
+  if (batch_memory != nullptr) options.batch_memory = batch_memory->blocks;
   options.log_warnings = false;  // Python's own warnings report them
   options.job.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
@@ -136,8 +148,33 @@ const Batch& batch_of_samples(const PyBatch& batch) {
 
 }  // namespace
 
+static void bind_lent_blocks(nb::module_& module) {
+  using nb::arg;
+  nb::class_<PyLentBlocks>(module, "LentBlocks", "Memory of batches that a framework owns (src/runtime/lent_blocks.h).")
+      .def(nb::init<>())
+      .def(
+          "lend",
+          [](PyLentBlocks& self, uintptr_t address, size_t bytes, const nb::object& owner) {
+            return self.blocks->lend(reinterpret_cast<uint8_t*>(address), bytes, kept(owner));
+          },
+          arg("address"), arg("bytes"), arg("owner"),
+          "Lends a block, which `owner` keeps alive. False if it is not aligned to 64 bytes.")
+      .def(
+          "hand_over",
+          [](PyLentBlocks& self, uintptr_t address) -> nb::object {
+            const LentBlocks::Owner owner = self.blocks->hand_over(reinterpret_cast<const uint8_t*>(address));
+            return owner ? *static_cast<const nb::object*>(owner.get()) : nb::none();
+          },
+          arg("address"), nb::sig("def hand_over(self, address: int) -> typing.Any"),
+          "The owner of the block at this address, which the engine then never fills again; None if none was lent.")
+      .def(
+          "exchange", [](PyLentBlocks& self) { return self.blocks->exchange().wanted; },
+          nb::sig("def exchange(self) -> list[int]"), "Drops blocks that batches had, and returns the sizes to lend.");
+}
+
 void bind_loader(nb::module_& module) {
   using nb::arg;
+  bind_lent_blocks(module);
   nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(),
            arg("steps_per_epoch") = nb::none(), arg("journal") = "", arg("rehearsal") = "", arg("rank").none(),
@@ -145,7 +182,8 @@ void bind_loader(nb::module_& module) {
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("shard_by") = "auto",
            arg("hosts") = nb::none(), arg("local_ranks") = nb::none(), arg("peers"), arg("token"),
            arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(), arg("together") = 0,
-           arg("program") = std::vector<std::string>(), arg("restart") = false, arg("convert").none())
+           arg("program") = std::vector<std::string>(), arg("restart") = false, arg("batch_memory").none() = nb::none(),
+           arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch[typing.Any] | None"),

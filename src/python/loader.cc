@@ -71,6 +71,9 @@ PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std:
                    nb::object convert)
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
   given_.resources = options.resources;
+  // Before any thread of the engine works: NumPy changes the environment while it is imported, and
+  // libraries read it (libjpeg on each thread, OpenSSL, libcurl), which glibc does not synchronize.
+  import_numpy();
   // The arguments are Python objects, so the lock is held here and released inside.
   engine_->loader = open_or_raise(description, std::move(options), std::move(share));
   engine_->own = dynamic_cast<Loader*>(engine_->loader.get());
@@ -152,15 +155,13 @@ void PyLoader::begin_iteration() {
 }
 
 nb::object PyLoader::next() {
-  // The engine reads and decodes while NumPy is imported, which takes as long as a first batch.
-  bool needs_numpy = !has_numpy();
   while (true) {
     bool timed_out = false;
     int64_t there_ns = 0;
     auto result = in_turn([&](BatchLoader& target) {
       // Waits in periods and checks signals in between. A batch that arrives meanwhile is returned
       // by the next period.
-      auto delivered = target.next_for(needs_numpy ? std::chrono::milliseconds(0) : kSignalPeriod, &timed_out);
+      auto delivered = target.next_for(kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
       return delivered;
     });
@@ -173,7 +174,6 @@ nb::object PyLoader::next() {
       return nb::cast(new PyBatch(std::move(**result), convert_, /*read_only=*/engine_->own == nullptr),
                       nb::rv_policy::take_ownership);
     if (!timed_out) return nb::none();
-    if (std::exchange(needs_numpy, false)) import_numpy();
     check_signals();
   }
 }

@@ -79,6 +79,21 @@ def test_pinned_batches_of_a_pipeline(rows):
     loader.close()
 
 
+def test_the_engine_makes_batches_in_pinned_memory(rows, monkeypatch):
+    from forebay._pinned import PinnedMemory
+
+    copied, pin = [], PinnedMemory.pin
+    monkeypatch.setattr(PinnedMemory, "pin", lambda self, value: copied.append(value.shape) or pin(self, value))
+
+    def to_device(x):
+        assert x.is_pinned() and x[ROWS // 2:].is_pinned()
+        return x.to(DEVICE, non_blocking=True)
+
+    with fb.Loader(pipeline(rows), seed=3, output="torch", pin_memory=True) as loader:
+        assert_right(taken(loader, to_device))
+    assert len(copied) < 2 * BATCHES, "the first batches alone are copied"
+
+
 def test_memory_that_a_server_lends(rows, tmp_path):
     socket = tmp_path / "s.sock"
     program = os.path.join(os.path.dirname(sys.executable), "forebay")

@@ -206,6 +206,33 @@ print("typing" in sys.modules)
     assert (done.stdout, done.stderr) == ("[]\nFalse\n", "")
 
 
+def test_numpy_is_imported_before_the_engine_works(tmp_path):
+    """While it is imported it changes the environment, which libraries read on the engine's threads."""
+    from loading import script
+
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    outcome = script(f"""
+        import os
+        import sys
+        import forebay as fb
+
+        class Watch:
+            def find_spec(self, name, path=None, target=None):
+                if name == "numpy":
+                    names = [open(f"/proc/self/task/{{thread}}/comm").read() for thread in os.listdir("/proc/self/task")]
+                    print("numpy", sum(name.startswith("forebay") for name in names))
+
+        sys.meta_path.insert(0, Watch())
+        with fb.Loader(fb.text({str(tmp_path / "lines.txt")!r}, by="line").batch(2)) as loader:
+            assert next(iter(loader))["text"] == ["one", "two"]
+            print(any(open(f"/proc/self/task/{{thread}}/comm").read().startswith("forebay") for thread in os.listdir("/proc/self/task")))
+            assert loader.stats()
+        import numpy
+    """)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines() == ["numpy 0", "True"]
+
+
 def test_import_is_light():
     from loading import script
 

@@ -388,7 +388,8 @@ def test_the_program_lists_it(pipeline):
 def test_a_notebook_shows_it(pipeline):
     with fb.Loader(pipeline) as loader:
         page = loader.show()
-        assert page._repr_html_().startswith(f'<iframe src="{page.url}"') and page.url in repr(page)
+        shown = page._repr_html_()
+        assert f'<iframe src="{page.url}"' in shown and f'<a href="{page.url}"' in shown and page.url in repr(page)
 
 
 def test_the_environment_shows_loaders_that_are_used(runtime_folder):

@@ -51,6 +51,7 @@ def test_a_pipeline_is_a_table_of_its_operators():
     for text in ("images", "photos", "shuffle", "decode_image", "random_resized_crop", "224", "batch", "64", "drop"):
         assert text in page.text
     assert page.seen.count("tr") == 6 and "problems" not in page.text
+    assert page.seen.count("code") == 2 * 5 - 1, "shuffle has no options, and no empty box for them"
 
 
 def test_a_pipeline_shows_its_problems():
@@ -85,6 +86,12 @@ def test_a_batch_is_a_table_of_its_fields():
     page = Tags(text)
     for part in ("epoch 0, step 0: 4 rows", "x", "float64", "96", "label", "int64", "32", "0, 1, 2, 3"):
         assert part in page.text, part
+
+
+def test_numbers_are_short():
+    batch = first_batch(fb.arrays(x=np.array([0, 1 / 7, 1e-9, np.nan], np.float32), flag=np.array([True, False] * 2)).batch(4))
+    page = Tags(batch._repr_html_())
+    assert "0, 0.1429, 1e-09, nan" in page.text and "True, False, True, False" in page.text
 
 
 @pytest.mark.parametrize("output", ["numpy", "torch"])

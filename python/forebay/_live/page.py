@@ -77,7 +77,10 @@ class LivePage:
         return f"<forebay live page, {'closed' if self.closed else self.url}>"
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{html.escape(self.url)}" width="100%" height="900" style="border: 0"></iframe>'
+        # The frame is empty in a notebook that was saved; the line above it says why.
+        url = html.escape(self.url)
+        return (f'<div>Live page of the loader, until it is closed. <a href="{url}" target="_blank">Open it in a tab</a></div>'
+                f'<iframe src="{url}" width="100%" height="900" style="border: 0"></iframe>')
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a live page cannot be pickled: it belongs to a loader of this process")

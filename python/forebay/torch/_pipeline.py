@@ -8,7 +8,6 @@ from typing import Any, Iterator, Mapping, NoReturn
 import torch
 import torch.utils.data
 from torch.utils.data import DistributedSampler
-from torch.utils.data._utils.pin_memory import pin_memory as pin
 
 from .. import _core
 from ..errors import InvalidArgument
@@ -46,8 +45,8 @@ class OverPipeline:
             it returns.
         generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without
             a generator.
-        pin_memory: copies the fields into pinned memory if there is an accelerator; a batch is then
-            a dict of tensors, or what `collate_fn` returned, pinned as PyTorch does it.
+        pin_memory: the engine makes the batches in pinned memory if there is an accelerator; a batch
+            is then a dict of tensors, or what `collate_fn` returned, pinned as PyTorch does it.
         persistent_workers, in_order, thread_safe: always in effect.
         pin_memory_device: as in PyTorch.
 
@@ -70,7 +69,7 @@ class OverPipeline:
             pipeline = pipeline.collate(options["collate_fn"])
         generator, workers = options["generator"], options["num_workers"]
         self._loader = Loader(pipeline, seed=generator.initial_seed() % 2**64 if generator is not None else 0,
-                              threads=workers or "auto", output="torch", restart=True)
+                              threads=workers or "auto", output="torch", pin_memory=options["pin_memory"], restart=True)
         self.thread_safe = True
         torch.utils.data.DataLoader.__init__(
             self, dataset, batch_size, sampler=_EngineOrder(self._loader), num_workers=workers,
@@ -80,9 +79,7 @@ class OverPipeline:
 
     def __iter__(self) -> Iterator[Any]:
         batches = iter(self._loader)
-        if self.pin_memory and torch.accelerator.is_available():
-            return map(_pinned, batches)
-        return batches
+        return map(_dict, batches) if self._loader._pinned is not None else batches
 
     def __len__(self) -> int:
         return len(self._loader)
@@ -130,8 +127,8 @@ class _EngineOrder(DistributedSampler):
         self._loader.set_epoch(epoch)
 
 
-def _pinned(batch: Any) -> Any:
-    return {name: pin(batch[name]) for name in batch.keys()} if isinstance(batch, _core.Batch) else pin(batch)
+def _dict(batch: Any) -> Any:
+    return dict(batch.items()) if isinstance(batch, _core.Batch) else batch
 
 
 def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:

@@ -35,7 +35,7 @@ RunCore::RunCore(Engine& engine, ExecutionPlan run_plan, std::shared_ptr<StepSou
                  RunnerOptions run_options)
     : plan(std::move(run_plan)), steps(std::move(step_source)), options(std::move(run_options)),
       row_works(works_of(plan, steps, options.bad_sample)),
-      memory(*engine.memory, options.memory, options.threads, idle_buffers(plan, options), engine.batch_memory()),
+      memory(*engine.memory, options.memory, options.threads, idle_buffers(plan, options), options.batch_memory),
       fetcher({options.requests, options.find_requests, options.ranks}), store_slots(slots_of_branches(plan, fetcher)),
       tuning(options.threads, options.requests) {}
 

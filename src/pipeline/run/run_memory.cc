@@ -17,11 +17,12 @@ Memory::Demand demand_of(const MemoryPlan& plan) {
 }  // namespace
 
 RunMemory::RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t idle_buffers,
-                     std::shared_ptr<BlockSource> blocks)
+                     const std::shared_ptr<BlockSource>& blocks)
     : window_bytes_(plan.window), ahead_bytes_(plan.ahead), bytes_per_thread_(plan.per_thread),
       has_entries_(std::ranges::any_of(plan.accounts, [](const auto& each) { return each.reserved > 0; })),
       account_(memory.open(demand_of(plan))), budget_(account_->budget()),
-      batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
+      batch_pool_(
+          std::make_shared<BufferPool>(budget_, blocks->keeps_freed() ? 0 : idle_buffers, Use::kBatches, blocks)),
       chunk_pool_(std::make_shared<BufferPool>(budget_, kIdleChunks, Use::kChunks)),
       thread_memory_(existing(Use::kWorking, plan.per_thread * static_cast<uint64_t>(threads))),
       index_memory_(existing(Use::kIndex, plan.index)) {

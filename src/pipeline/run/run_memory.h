@@ -32,7 +32,7 @@ class RunMemory {
   /// `threads`: compute threads at the beginning. `idle_buffers`: number of batch buffers that may
   /// wait for reuse. `blocks` gives their memory.
   RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t idle_buffers,
-            std::shared_ptr<BlockSource> blocks);
+            const std::shared_ptr<BlockSource>& blocks);
   ~RunMemory() { budget_->close_accounts(); }  // batches that the user holds keep the budget alive
 
   /// Claims bytes of the budget. Nothing if it does not have so many now.

@@ -174,7 +174,7 @@ TEST(RunnerMemory, a_system_without_memory_is_an_error_and_the_batch_can_be_aske
     Rig setup = sized ? Rig() : padded(1 << 20);
     const auto blocks = std::make_shared<SmallBlocks>();
     blocks->most = sized ? 0 : 1000;  // enough for the labels only
-    setup.engine->set_batch_memory(blocks);
+    setup.options.batch_memory = blocks;
     const auto runner = setup.run();
     for (int i = 0; i < 2; ++i) {
       const Status status = runner->next_for(20s).status();

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "pipeline/row_work.h"
 #include "pipeline/run/memory_plan.h"
+#include "runtime/block_source.h"
 
 namespace forebay {
 
@@ -22,6 +24,7 @@ struct RunnerOptions {
   bool find_requests = false;
   int64_t window_batches = 3;  ///< batches in the window
   MemoryPlan memory = {};
+  std::shared_ptr<BlockSource> batch_memory = BlockSource::own_memory();  ///< where batches are
   BadSample bad_sample = BadSample::kRaise;
   /// Fields of user code that are (values, offsets) in every batch.
   std::set<std::string> ragged = {};

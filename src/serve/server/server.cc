@@ -66,10 +66,7 @@ Server::Server(ServerOptions options)
     : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), begun_(options_.clock->now()),
       idle_since_(begun_) {}
 
-Server::~Server() {
-  clients_.clear();
-  if (engine_) engine_->set_batch_memory(BlockSource::own_memory());
-}
+Server::~Server() { clients_.clear(); }
 
 // Creates the listening socket at the path, unless another server listens there.
 Result<FileDescriptor> Server::take_socket(const std::string& path) {
@@ -100,7 +97,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
 }
 
 void Server::prepare_sharing() {
-  engine_->set_batch_memory(sharing_.blocks);
+  sharing_.batch_memory = sharing_.blocks;
   const uint64_t memory = options_.memory.value_or(usable_memory() / 4);
   if (options_.memory) engine_->memory->set_most(memory);
   sharing_.together = std::make_shared<TogetherRuns>(options_.patience, *options_.clock);

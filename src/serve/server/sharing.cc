@@ -83,12 +83,13 @@ FindSuccessor find_successor_for(Sharing& sharing, uint64_t entry, Description s
 Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request, Sharing& sharing,
                                                      std::stop_token stop) {
   FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(request.pipeline));
-  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, request.options, stop));
+  // Loaders that are opened later outlive this request. abort() closes their feed.
+  LoaderOptions options = request.options;
+  options.batch_memory = sharing.batch_memory;
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, options, stop));
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
-  // Loaders that are opened later outlive this request. abort() closes their feed.
-  LoaderOptions options = request.options;
   if (request.together > 0) {
     const Pipeline source = loader->opened();
     FOREBAY_ASSIGN(opened->feed_,

@@ -18,6 +18,9 @@ namespace forebay {
 /// State that all clients of a server share. The server owns it, and it outlives the clients.
 struct Sharing {
   std::shared_ptr<SharedBlocks> blocks = std::make_shared<SharedBlocks>();
+  /// Memory in which loaders make their batches: `blocks` in a server. Null: memory of this process;
+  /// the session then copies each batch to `blocks`.
+  std::shared_ptr<BlockSource> batch_memory = {};
   std::shared_ptr<TogetherRuns> together;
   SharedPrefixes prefixes;
   std::function<std::string()> status;  ///< returns the server's status as JSON
