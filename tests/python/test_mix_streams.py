@@ -162,13 +162,16 @@ def test_ranks_need_peers_and_the_same_weights(tmp_path):
     with pytest.raises(fb.InvalidArgument, match="give peers="):
         fb.Loader(mixed(fb.stream(recorded())), rank=0, world_size=2)
 
-    def run(rank):
-        weights = {"old": 1, "live": 3 + rank}
-        with fb.Loader(mixed(fb.stream(recorded()), weights=weights), rank=rank, world_size=2, peers=f"file://{tmp_path}") as loader:
-            rows(loader, 200)
+    for number, (weights, epochs) in enumerate([((3, 4), (2, 2)), ((3, 3), (2, 3))]):
+        (tmp_path / str(number)).mkdir()
 
-    with pytest.raises(fb.StateMismatch, match="the same parts, weights and steps"):
-        on_ranks(2, run)
+        def run(rank):
+            pipeline = mixed(fb.stream(recorded()), weights={"old": 1, "live": weights[rank]})
+            with fb.Loader(pipeline, rank=rank, world_size=2, epochs=epochs[rank], peers=f"file://{tmp_path}/{number}") as loader:
+                rows(loader, 200)
+
+        with pytest.raises(fb.StateMismatch, match="the same parts, weights, steps and epochs="):
+            on_ranks(2, run)
 
 
 def test_a_broker_sends_each_record_to_one_rank_and_a_run_goes_on_with_more_ranks(servers, monkeypatch, tmp_path):
@@ -253,7 +256,7 @@ def test_the_next_step_waits_for_its_records_and_no_record_is_read_that_finds_no
 
     def factory(offset):
         for i in itertools.count(offset):
-            if i >= 400:
+            if i >= 2000:
                 gate.wait(30)
             made[0] = i + 1
             yield {"x": LIVE + i, "rest": np.zeros(1000, np.uint8)}
@@ -261,12 +264,12 @@ def test_the_next_step_waits_for_its_records_and_no_record_is_read_that_finds_no
     pipeline = mixed(fb.stream(factory).buffer(bytes="100KB").select("x"), 20)
     with fb.Loader(pipeline, seed=3) as loader:
         first = rows(loader, 5)
-        assert made[0] < 400, "records wait where they are made while the trainer is busy"
+        assert made[0] < 2000, "records wait where they are made while the trainer is busy"
         threading.Timer(0.2, gate.set).start()
-        got = first + rows(loader, 50)
+        got = first + rows(loader, 135) + rows(loader, 60)
         assert loader.stats()["stream"]["arrived"] >= len(live_of(got))
     with fb.Loader(as_data_set(20), seed=3) as data:
-        assert got == rows(data, 55)
+        assert got == rows(data, 140) + rows(data, 60) and len(live_of(got)) > 2000
 
 
 def test_a_journal_repeats_the_records_of_a_run(tmp_path):
@@ -310,7 +313,7 @@ def test_a_stream_joins_a_mix_and_leaves_it():
         before = rows(loader, 11)
         state = loader.state_dict()
     with fb.Loader(of(live=fb.stream(recorded())), seed=1) as loader:
-        with pytest.raises(fb.StateMismatch):
+        with pytest.raises(fb.StateMismatch, match="'live' is new"):
             loader.load_state_dict(state)
         loader.load_state_dict(state, parts="changed")
         between = rows(loader, 11)
@@ -326,6 +329,8 @@ def test_a_stream_joins_a_mix_and_leaves_it():
         more = live_of(rows(loader, 3))
         assert more == list(range(LIVE + len(live_of(between)), LIVE + len(live_of(between)) + len(more))), "with other parts and weights the stream goes on"
     with fb.Loader(of(), seed=1) as loader:
+        with pytest.raises(fb.StateMismatch, match="'live' is gone"):
+            loader.load_state_dict(state)
         loader.load_state_dict(state, parts="changed")
         after = rows(loader, 11)
     data = [x for _, _, x, _ in before + between + after if x < 500]

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/parted_source.h"
@@ -16,6 +18,12 @@ namespace forebay {
 namespace {
 
 const StreamSource* as_stream(const Source& source) { return dynamic_cast<const StreamSource*>(&source); }
+
+// Identifies the steps of a run. Ranks with other ones would wait for other records.
+std::string steps_of(const RunInput& input, const Source& source) {
+  const std::string epochs = input.options.epochs ? fmt::format("{}", *input.options.epochs) : "all";
+  return fmt::format("{} in {} epochs", fingerprint_of(input.description(), source).to_string(), epochs);
+}
 
 }  // namespace
 
@@ -45,10 +53,10 @@ Result<std::shared_ptr<StreamPartRun>> StreamPartRun::open(const RunInput& input
   const PartedSource& parts = *as_parted(source);
   const Branch branch = branches_of(input.description())[leaf];
   FOREBAY_ASSIGN(const std::shared_ptr<Inputs> inputs, inputs_of(input, branch));
-  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream,
-                 StreamRun::open(inputs->stream, *as_stream(*parts.branch_sources()[leaf]),
-                                 {.share = first_share(input.description(), branch.path),
-                                  .pipeline = fingerprint_of(input.description(), source).to_string()}));
+  FOREBAY_ASSIGN(
+      std::shared_ptr<StreamRun> stream,
+      StreamRun::open(inputs->stream, *as_stream(*parts.branch_sources()[leaf]),
+                      {.share = first_share(input.description(), branch.path), .steps = steps_of(input, source)}));
   inputs->stream.options.job.peers.gather = {};  // it is called only once
   FOREBAY_ASSIGN(std::shared_ptr<DataSetRun> whole,
                  DataSetRun::open(inputs->parts, parts.with_branch(leaf, stream->source())));

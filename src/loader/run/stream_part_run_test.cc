@@ -18,7 +18,7 @@ using namespace loader_test;
 
 constexpr int64_t kFirstRecord = 1000;
 
-std::string lines_of(int64_t records) {
+std::string json_lines(int64_t records) {
   std::string lines;
   for (int64_t i = 0; i < records; ++i) lines += "{\"x\": " + std::to_string(kFirstRecord + i) + "}\n";
   return lines;
@@ -48,7 +48,7 @@ std::vector<int64_t> record_numbers(const std::vector<Batch>& batches) {
 
 TEST(StreamPart, records_are_mixed_in_their_order_and_a_state_goes_on) {
   const ScratchFolder folder;
-  folder.write("log.jsonl", lines_of(600));
+  folder.write("log.jsonl", json_lines(600));
   const auto loader = opened(with_stream(folder), {.seed = 3});
   const std::vector<Batch> first = next_batches(*loader, 10);
   const std::string state = loader->state();
@@ -66,7 +66,7 @@ TEST(StreamPart, records_are_mixed_in_their_order_and_a_state_goes_on) {
 
 TEST(StreamPart, changes_of_weights_leave_the_stream_at_its_place) {
   const ScratchFolder folder;
-  folder.write("log.jsonl", lines_of(600));
+  folder.write("log.jsonl", json_lines(600));
   const auto loader = opened(with_stream(folder), {.seed = 3});
   const auto before = static_cast<int64_t>(record_numbers(next_batches(*loader, 10)).size());
   const std::string state = loader->state();
@@ -83,7 +83,7 @@ TEST(StreamPart, changes_of_weights_leave_the_stream_at_its_place) {
 
 TEST(StreamPart, options_that_do_not_apply_are_refused) {
   const ScratchFolder folder;
-  folder.write("log.jsonl", lines_of(10));
+  folder.write("log.jsonl", json_lines(10));
   LoaderOptions steps, ranks;
   steps.stream.steps_per_epoch = 5;
   ranks.job = {.rank = 0, .world_size = 2};

@@ -62,9 +62,9 @@ struct RankSteps {
 };
 
 using Position = std::pair<int64_t, int64_t>;  // epoch, position
-using Rows = std::map<Position, Draw>;
+using DrawnRows = std::map<Position, Draw>;
 
-void add_rows(const StepPlan& plan, Rows& rows) {
+void add_rows(const StepPlan& plan, DrawnRows& rows) {
   for (const Row& row : plan.rows) {
     if (row.padding) continue;
     const bool added = rows.emplace(Position(plan.at.epoch, row.position),
@@ -75,8 +75,8 @@ void add_rows(const StepPlan& plan, Rows& rows) {
 }
 
 // The rows of the plan itself, up to the first position whose record the stream does not have.
-Rows expected_rows(const PlanNode& plan, int64_t records, int64_t epochs) {
-  Rows rows;
+DrawnRows expected_rows(const PlanNode& plan, int64_t records, int64_t epochs) {
+  DrawnRows rows;
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     for (int64_t position = 0; position < plan.size(); ++position) {
       std::vector<Draw> draw(1);
@@ -94,7 +94,7 @@ TEST(StreamPartSteps, records_come_at_the_positions_of_the_plan_until_there_are_
     for (const int64_t world : {1, 2, 3}) {
       auto log = log_with({records});
       log->end();
-      Rows rows;
+      DrawnRows rows;
       std::vector<int64_t> steps_of;
       for (int64_t rank = 0; rank < world; ++rank) {
         RankSteps ranked(log, plan, {.batch_size = 7, .world_size = world}, rank, 2);
@@ -119,8 +119,8 @@ TEST(StreamPartSteps, a_run_goes_on_at_any_place_with_other_batches) {
   auto log = log_with({500, 500, 500});
   log->end();
   std::mt19937 random(1);
-  const Rows expected = expected_rows(*plan, 1500, 2);
-  Rows rows;
+  const DrawnRows expected = expected_rows(*plan, 1500, 2);
+  DrawnRows rows;
   Cursor at;
   std::optional<StreamPlace> place;
   for (bool more = true; more;) {

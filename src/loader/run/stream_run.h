@@ -19,8 +19,8 @@ namespace forebay {
 /// What a stream is to the pipeline of a run.
 struct StreamPart {
   double share = 1;  ///< its share of each global batch, about
-  /// Fingerprint of the pipeline that it is a part of; empty if it is all of the data.
-  std::string pipeline = {};
+  /// Identifies the steps of the run that it is a part of; empty if it is all of the data.
+  std::string steps = {};
 };
 
 /// A run over a source without an end, whose records arrive during the run. Of several ranks, rank

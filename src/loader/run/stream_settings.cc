@@ -125,8 +125,8 @@ RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, co
                 {"the stream", log.identity()},
                 {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
                 {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
-  if (!part.pipeline.empty())
-    all.terms.push_back({"the parts", part.pipeline, "give all ranks the same parts, weights and steps"});
+  if (!part.steps.empty())
+    all.terms.push_back({"the parts", part.steps, "give all ranks the same parts, weights, steps and epochs="});
   return all;
 }
 
