@@ -97,9 +97,9 @@ struct ErrorOptions {
   std::optional<ErrorLimit> max_errors = {};  ///< default: any number
 };
 
-/// A run over a stream. InvalidArgument for any other source.
+/// A run over a stream, by itself or as a part. InvalidArgument for any other source.
 struct StreamRunOptions {
-  /// Batches of one epoch. By default a stream has one endless epoch.
+  /// Batches of one epoch. By default a stream has one endless epoch. Not for a part.
   std::optional<int64_t> steps_per_epoch = {};
   /// The journal of the run to repeat (Loader::journal()). The loader ends where that run ended.
   std::string journal = {};

@@ -39,7 +39,10 @@ class UserStream:
         self._lock = threading.RLock()  # protects both
 
     def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
-        record = self._held.get(call.name)
+        key = call.name
+        while key not in self._held and ": " in key:  # the name of a part precedes the key
+            key = key.partition(": ")[2]
+        record = self._held.get(key)
         if record is None:
             raise RuntimeError(f"the record {call.name} is gone already")  # a record of a batch that is no longer needed
         return fields_of(record, self.name)

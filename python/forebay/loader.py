@@ -135,7 +135,8 @@ class Loader(LoaderReports, Generic[Array]):
             again. If a state was loaded since the last batch, the `for` continues from it. An
             iterator of an earlier `for` then raises InvalidArgument. A stream continues at its
             position.
-        steps_per_epoch: for streams: the number of batches per `for`. None: one endless epoch.
+        steps_per_epoch: for streams: the number of batches per `for`. None: one endless epoch. A
+            mix with a stream has epochs of its own (`fb.mix(samples=)`), and refuses it.
         journal: for streams: the file that `loader.journal(path)` wrote in the run to repeat. The
             loader delivers the same records in the same order, and then ends.
         rehearsal: for pipelines with `.rehearse()`: the `state_dict()` of a loader over the same
@@ -339,8 +340,11 @@ class Loader(LoaderReports, Generic[Array]):
 
     def _stream_failure(self) -> BaseException | None:
         """Returns the exception of the user's iterable if that has ended the stream, else None."""
-        source = self._pipeline._functions.get(0)
-        return source.failure if isinstance(source, UserStream) else None
+        return next((stream.failure for stream in self._streams() if stream.failure), None)
+
+    def _streams(self) -> list[UserStream]:
+        """Returns the user's iterables: the source, or those of parts."""
+        return [source for source in self._pipeline._functions.values() if isinstance(source, UserStream)]
 
     # Position
 
@@ -495,8 +499,7 @@ class Loader(LoaderReports, Generic[Array]):
         if self._page is not None:
             self._page.close()
         self._core.close()
-        source = self._pipeline._functions.get(0)
-        left = source.stop(STUCK_AFTER_S) if isinstance(source, UserStream) else []
+        left = [name for stream in self._streams() for name in stream.stop(STUCK_AFTER_S)]
         for stuck in self._workers.stop() + left:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=2)
 

@@ -56,7 +56,9 @@ def mix(
             stage at its beginning to those of the next one at its beginning.
         samples: the length of an epoch, for all ranks together.
         end: the length of an epoch if `samples` is not given. "first": it ends before the first part
-            would begin its second pass. "all": it ends when each part has been passed once.
+            would begin its second pass. "all": it ends when each part has been passed once. A stream
+            among the parts has no second pass: with "first" the first data set ends an epoch, and
+            "all" is a problem.
         field: name of an int64 field that is added: the number of the sample's part, in the order of
             `parts`.
         missing: "error": a field that only some of the parts have is a problem. "mask": the others have

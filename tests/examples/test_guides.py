@@ -13,7 +13,7 @@ from servers.s3 import Client
 
 PROGRAMS = ROOT / "examples" / "guides"
 PAGES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("[a-z]*.md"))]
-NEEDS = {"pretraining_text": ["tokenizers"], "pretraining_blend": ["tokenizers"], "packed_chats": ["pyarrow"], "mixed_kinds": ["pyarrow", "PIL"], "image_text_pairs": ["tokenizers", "PIL"], "click_tables": ["pyarrow"], "many_ranks": ["torch"], "language_models": ["torch"], "picture_patches": ["tokenizers", "PIL"]}
+NEEDS = {"pretraining_text": ["tokenizers"], "pretraining_blend": ["tokenizers"], "packed_chats": ["pyarrow"], "mixed_kinds": ["pyarrow", "PIL"], "live_and_old": ["pyarrow"], "image_text_pairs": ["tokenizers", "PIL"], "click_tables": ["pyarrow"], "many_ranks": ["torch"], "language_models": ["torch"], "picture_patches": ["tokenizers", "PIL"]}
 MEASURED = {"find_bottleneck": ("limit:", "To change:")}  # beginnings of the lines that are the same on every machine
 NO_PROGRAMS = ("small_data",)
 ELSEWHERE = ("frameworks.md",)  # its programs are examples/frameworks: test_frameworks.py runs them

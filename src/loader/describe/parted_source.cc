@@ -38,6 +38,13 @@ PartedSource::PartedSource(std::vector<Part> parts) : begins_{0} {
   }
 }
 
+std::shared_ptr<const PartedSource> PartedSource::with_branch(size_t branch,
+                                                              std::shared_ptr<const Source> source) const {
+  auto changed = std::make_shared<PartedSource>(*this);
+  changed->branches_[branch] = std::move(source);
+  return changed;
+}
+
 uint64_t PartedSource::index_bytes() const {
   uint64_t bytes = 0;
   for (const auto& branch : branches_) bytes += branch->index_bytes();

@@ -17,6 +17,7 @@
 #include "loader/describe/source_args.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/describe/stream_parts.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/zip_rules.h"
 #include "pipeline/branches.h"
@@ -49,7 +50,6 @@ std::optional<Advice> advice_in_part(OpEffect effect) {
                     "put it behind the .batch() of all parts; .map(fn) works on the samples of a part");
     case OpEffect::kReplay:
       return Advice("replay in a part is not there yet", "leave it out, or load this part by itself");
-    case OpEffect::kBuffering: return Advice("a part is a data set, and .buffer() is for streams", "leave it out");
     default: return std::nullopt;
   }
 }
@@ -83,8 +83,8 @@ std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source)
       return Advice("replay over several parts is not there yet",
                     "leave it out; a part with old samples can be mixed in");
     case OpEffect::kBuffering:
-      return Advice("the parts are data sets, and .buffer() is for streams",
-                    "leave it out; memory= bounds what is read ahead");
+      return Advice(".buffer() is for streams, and not for all parts",
+                    "put it into the part that is a stream, or leave it out; memory= bounds what is read ahead");
     default: return std::nullopt;
   }
 }
@@ -96,8 +96,9 @@ class Structure {
   /// Steps of a tree whose problem was reported; their order in a branch matters no more.
   std::set<std::string> wrong_places;
 
-  // Returns for each branch below whether its fields can be followed.
-  std::vector<bool> walk(const Description& description, const Path& path) {
+  // Returns for each branch below whether its fields can be followed. `parted`: the source whose part
+  // the description is; null if it is none.
+  std::vector<bool> walk(const Description& description, const Path& path, const OpSpec* parted) {
     if (description.steps().empty()) return {false};
     const OpSpec& source = description.steps().front();
     const size_t before_source = problems.size();
@@ -106,10 +107,8 @@ class Structure {
       problems.push_back(std::move(problem));
     }
     const size_t before_part = problems.size();
-    if (!path.empty() && is_unbounded(source))
-      add(place_in(path, 0, source), "streams as parts are not there yet",
-          "write the stream to files, or load it by itself");
-    if (!path.empty()) check_in_part(description, path);
+    if (parted != nullptr) check_in_part(description, path);
+    if (parted != nullptr && is_unbounded(source)) check_stream(description, path, *parted);
     const bool good_part = problems.size() == before_part;
     if (!has_parts(source)) return {problems.size() == before_source};
     std::vector<bool> branches = walk_parts(source, path);
@@ -152,7 +151,7 @@ class Structure {
         add(place, fmt::format("the part '{}' is empty", part.name), "begin it with a source");
       Path inner = path;
       inner.push_back(part.name);
-      for (const bool good : walk(part.pipeline, inner)) branches.push_back(good);
+      for (const bool good : walk(part.pipeline, inner, &source)) branches.push_back(good);
     }
     return branches;
   }
@@ -167,6 +166,20 @@ class Structure {
       if (i >= of_blocks && def->effect == OpEffect::kContent)
         add(place_in(path, i, op), "packed blocks of a part are changed together with those of the others",
             "put it behind all parts, or before .pack()");
+    }
+  }
+
+  void check_stream(const Description& description, const Path& path, const OpSpec& parted) {
+    const std::string place = place_in(path, 0, description.steps().front());
+    if (const auto wrong = wrong_place_of_stream(parted)) add(place, wrong->first, wrong->second);
+    if (std::exchange(has_stream_, true))
+      add(place, "it is the second stream among the parts, and one is the most yet",
+          "write both to one stream, or one of them to files");
+    for (size_t i = 1; i < description.steps().size(); ++i) {
+      const OpSpec& op = description.steps()[i];
+      if (catalog().has_effect(op, OpEffect::kBuffering) && op.args.value("on_underrun", Json("wait")) != "wait")
+        add(place_in(path, i, op), "on_underrun takes old samples, and a part does not keep any yet",
+            "leave on_underrun out: the next batch waits for the records of its step");
     }
   }
 
@@ -199,6 +212,8 @@ class Structure {
       if (def->effect == OpEffect::kBatching) batched_by = fmt::format(".{}()", op.name);
     }
   }
+
+  bool has_stream_ = false;
 
   // A repetition of all parts is in no branch, so it is checked here.
   void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, const std::string& batched_by,
@@ -406,7 +421,7 @@ bool is_tree(const Description& description) {
 
 std::vector<Problem> tree_problems(const Description& description, std::span<const Schema> sources) {
   Structure structure;
-  const std::vector<bool> good = structure.walk(description, {});
+  const std::vector<bool> good = structure.walk(description, {}, nullptr);
   std::vector<Problem> problems = std::move(structure.problems);
   std::vector<Branch> branches = branches_of(description);
   if (good.size() != branches.size()) return problems;  // a source without parts that should have some

@@ -49,7 +49,7 @@ std::optional<Advice> stream_advice(const OpSpec& step) {
 
 std::optional<Advice> data_set_advice(const OpSpec& step) {
   if (catalog().has_effect(step, OpEffect::kBuffering))
-    return Advice("the source is a data set, which comes no faster than it is read",
+    return Advice("the source is a data set, which comes no faster than it is read; .buffer() is for streams",
                   "leave it out; memory= bounds what is read ahead");
   if (catalog().has_effect(step, OpEffect::kOrder) && step.args.contains("window"))
     return Advice("window= is for streams", "leave it out: a data set is shuffled as a whole");

@@ -223,11 +223,13 @@ Status other_parts(const Checkpoint& saved, const Checkpoint& running, const std
 }  // namespace
 
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endless, bool strict) {
-  if (saved.stream.has_value() != endless)
+  const bool have_parts = !saved.parts.empty() && !running.parts.empty();
+  // Where other parts are the reason, these are named below.
+  const bool other_parts_named = strict && have_parts && saved.pipeline != running.pipeline;
+  if (saved.stream.has_value() != endless && !other_parts_named)
     return Status(Code::kStateMismatch, endless ? "the state is of a data set, and this is a stream"
                                                 : "the state is of a stream, and this is a data set");
   // Other parts or weights change the number of samples, so they are named before it.
-  const bool have_parts = !saved.parts.empty() && !running.parts.empty();
   if (!strict || !have_parts) FOREBAY_RETURN_IF_ERROR(check_size(saved, running));
   if (!strict) return {};
   std::string differs;

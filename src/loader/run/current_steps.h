@@ -21,6 +21,11 @@ class CurrentSteps final : public StepSource {
     steps_.swap(steps);
   }
 
+  std::shared_ptr<IndexedItinerary> steps() const {
+    const Lock lock(mutex_);
+    return steps_;
+  }
+
   std::optional<StepPlan> step(const Cursor& at) override { return steps()->step(at); }
   int64_t batch_size() const override { return steps()->batch_size(); }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps()->batches(at); }
@@ -33,11 +38,6 @@ class CurrentSteps final : public StepSource {
   bool has_pass(size_t branch, int64_t pass) const override { return steps()->has_pass(branch, pass); }
 
  private:
-  std::shared_ptr<IndexedItinerary> steps() const {
-    const Lock lock(mutex_);
-    return steps_;
-  }
-
   mutable Mutex mutex_;
   std::shared_ptr<IndexedItinerary> steps_ FOREBAY_GUARDED_BY(mutex_);
 };

@@ -284,6 +284,7 @@ Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const
   state.cursor = place.cursor;
   state.samples = place.samples;
   state.changes = std::move(place.changes);
+  state.stream.reset();  // a data set has none
   return state;
 }
 

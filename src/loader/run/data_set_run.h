@@ -30,6 +30,8 @@ class DataSetRun final : public Run {
   Status order(RunSetup& setup) override;
   Status open_steps(RunSetup& setup) override;
   std::shared_ptr<StepSource> steps() const override { return steps_; }
+  /// The steps as they follow from plan and schedule. After open_steps().
+  const std::shared_ptr<CurrentSteps>& planned_steps() const { return current_; }
 
   int64_t size() const override { return data_.size(); }
   int64_t last_epoch() const override { return data_.last_epoch(); }

@@ -5,6 +5,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/run/data_set_run.h"
 #include "loader/run/replay_run.h"
+#include "loader/run/stream_part_run.h"
 #include "loader/run/stream_run.h"
 
 namespace forebay {
@@ -18,6 +19,8 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
     FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream, StreamRun::open(input, *log));
     replays |= stream->repeats();
     run = std::move(stream);
+  } else if (const std::optional<size_t> leaf = StreamPartRun::leaf_of(*source)) {
+    FOREBAY_ASSIGN(run, StreamPartRun::open(input, *source, *leaf));
   } else {
     FOREBAY_ASSIGN(run, DataSetRun::open(input, std::move(source)));
   }

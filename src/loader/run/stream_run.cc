@@ -1,5 +1,6 @@
 #include "loader/run/stream_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -38,13 +39,15 @@ Result<std::shared_ptr<JournalReader>> open_repeated_journal(const std::string& 
 
 }  // namespace
 
-Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source) {
+Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source,
+                                                   const StreamPart& part) {
   FOREBAY_RETURN_IF_ERROR(check_stream_options(input.options));
   const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   std::shared_ptr<StreamRun> run(new StreamRun(input));
+  const auto step_records = static_cast<double>(schedule.batch_size * schedule.world_size) * part.share;
   StreamOptions options =
-      stream_options_of(input.description(), input.options, schedule.batch_size * schedule.world_size);
+      stream_options_of(input.description(), input.options, std::max<int64_t>(static_cast<int64_t>(step_records), 1));
   // The journal comes before the spill space, since it determines the policy.
   FOREBAY_ASSIGN(const std::shared_ptr<JournalReader> journal,
                  open_repeated_journal(input.options.stream.journal, *source.log(), options));
@@ -59,7 +62,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   // guides are set before it first seeks, in begin().
   if (run->group_)
     run->group_->lead_or_follow(*run->stream_,
-                                stream_terms(input, schedule, run->stream_->options(), run->stream_->log()));
+                                stream_terms(input, schedule, run->stream_->options(), run->stream_->log(), part));
   FOREBAY_RETURN_IF_ERROR(run->open_replay(source.log()));
   // The source returns replayed records, too, so it comes after the replay buffer.
   run->source_ = source.over(run->stream_, run->replay_);
@@ -143,13 +146,16 @@ Status StreamRun::choose(RunSetup& setup) {
 }
 
 Status StreamRun::open_steps(RunSetup& setup) {
-  std::vector<ByteBudget::Account>& accounts = setup.runner.memory.accounts;
-  add_reclaimable_accounts(*setup.plan, {}, input_.sizes.memory, accounts);
+  add_reclaimable_accounts(*setup.plan, {}, input_.sizes.memory, setup.runner.memory.accounts);
+  add_accounts(setup.runner.memory.accounts);
+  return {};
+}
+
+void StreamRun::add_accounts(std::vector<ByteBudget::Account>& accounts) const {
   // All three share one limit.
   accounts.push_back({Use::kFetched, stream_->memory(), ByteBudget::Kind::kEntries, bytes(), 0, /*beside=*/bytes()});
   if (reading_) accounts.push_back({Use::kFetched, reading_->memory(), ByteBudget::Kind::kEntries, bytes()});
   accounts.push_back({Use::kCaches, replay_->memory(), ByteBudget::Kind::kEntries, bytes()});
-  return {};
 }
 
 Result<EpochPlan> StreamRun::plan(int64_t, int64_t, int64_t, int64_t) const {

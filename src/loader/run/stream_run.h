@@ -16,6 +16,13 @@
 
 namespace forebay {
 
+/// What a stream is to the pipeline of a run.
+struct StreamPart {
+  double share = 1;  ///< its share of each global batch, about
+  /// Identifies the steps of the run that it is a part of; empty if it is all of the data.
+  std::string steps = {};
+};
+
 /// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
 /// 0 decides which records come next and the others follow it, unless a journal is repeated. It
 /// owns the stream and the exchange of records with other ranks.
@@ -23,13 +30,20 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
  public:
   /// InvalidArgument if an option does not apply to streams, or journal= names a file of another
   /// kind. NotFound if there is no such journal.
-  static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source);
+  static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source,
+                                                 const StreamPart& part = {});
   ~StreamRun() override { stop(); }
 
   /// Its samples are the records of the stream.
   std::shared_ptr<const Source> source() const override { return source_; }
   /// Whether delivered records are replayed on an underrun. The run then needs a replay buffer.
   bool repeats() const { return stream_->options().on_underrun != OnUnderrun::kWait; }
+  const std::shared_ptr<Stream>& stream() const { return stream_; }
+  const std::shared_ptr<StreamItinerary>& itinerary() const { return steps_; }
+  /// Records that other ranks read for this one. Null if this rank reads all records itself.
+  std::shared_ptr<StepRecords> remote_records() const { return reading_; }
+  /// Adds the memory of its records.
+  void add_accounts(std::vector<ByteBudget::Account>& accounts) const;
 
   Status choose(RunSetup& setup) override;
   Status open_steps(RunSetup& setup) override;

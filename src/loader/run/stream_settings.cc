@@ -11,6 +11,7 @@
 
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/run/stream_run.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 
@@ -65,7 +66,7 @@ Status check_stream_options(const LoaderOptions& options) {
   return {};
 }
 
-StreamOptions stream_options_of(const Description& description, const LoaderOptions& given, int64_t global_batch) {
+StreamOptions stream_options_of(const Description& description, const LoaderOptions& given, int64_t step_records) {
   StreamOptions options;
   options.seed = given.seed;
   options.bytes = default_bytes(given.resources.memory);
@@ -80,7 +81,7 @@ StreamOptions stream_options_of(const Description& description, const LoaderOpti
   const int64_t window = int_arg(find_step(description, OpEffect::kOrder), "window", 0);
   options.shuffled = window > 0;
   // Without a window, a decision covers one step over all ranks: no more than is needed.
-  options.decision_records = static_cast<size_t>(window > 0 ? window : global_batch);
+  options.decision_records = static_cast<size_t>(window > 0 ? window : step_records);
   const Json args = description.steps().front().args;
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
   options.from_now = args.value("start", Json()) == Json("now");
@@ -109,21 +110,24 @@ Result<std::shared_ptr<SpillSpace>> open_spill_space(const Description& descript
 }
 
 RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, const StreamOptions& options,
-                      const RecordLog& log) {
+                      const RecordLog& log, const StreamPart& part) {
   const Description& description = input.description();
   const LoaderOptions& loader = input.options;
   const int64_t window = options.shuffled ? static_cast<int64_t>(options.decision_records) : 0;
   const OpSpec* const buffer = find_step(description, OpEffect::kBuffering);
   const OpSpec* const rehearse = find_step(description, OpEffect::kReplay);
-  return {{{"seed", fmt::format("{}", loader.seed)},
-           {"batch size", fmt::format("{}", schedule.batch_size)},
-           {"ranks", fmt::format("{}", schedule.world_size)},
-           {"window", fmt::format("{}", window)},
-           {"steps_per_epoch", fmt::format("{}", loader.stream.steps_per_epoch.value_or(0))},
-           {"epochs", fmt::format("{}", loader.epochs.value_or(0))},
-           {"the stream", log.identity()},
-           {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
-           {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
+  RunTerms all{{{"seed", fmt::format("{}", loader.seed)},
+                {"batch size", fmt::format("{}", schedule.batch_size)},
+                {"ranks", fmt::format("{}", schedule.world_size)},
+                {"window", fmt::format("{}", window)},
+                {"steps_per_epoch", fmt::format("{}", loader.stream.steps_per_epoch.value_or(0))},
+                {"epochs", fmt::format("{}", loader.epochs.value_or(0))},
+                {"the stream", log.identity()},
+                {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
+                {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
+  if (!part.steps.empty())
+    all.terms.push_back({"the parts", part.steps, "give all ranks the same parts, weights, steps and epochs="});
+  return all;
 }
 
 }  // namespace forebay

@@ -11,15 +11,17 @@
 
 namespace forebay {
 
+struct StreamPart;
+
 // What a pipeline's description and the loader's options say about a stream. The functions keep no
 // state; StreamRun calls them on the consumer's thread while it opens.
 
 /// InvalidArgument if an option does not apply to streams.
 Status check_stream_options(const LoaderOptions& options);
 
-/// The options of a stream, from `.buffer()`, `.shuffle()` and the source. `global_batch`: records
-/// of one step over all ranks. Does not open the disk space of policy="spill".
-StreamOptions stream_options_of(const Description& description, const LoaderOptions& options, int64_t global_batch);
+/// The options of a stream, from `.buffer()`, `.shuffle()` and the source. `step_records`: records
+/// of one step over all ranks, about. Does not open the disk space of policy="spill".
+StreamOptions stream_options_of(const Description& description, const LoaderOptions& options, int64_t step_records);
 
 /// Whether the run retains records for a replay, in addition to those of the next steps.
 bool retains_records(const Description& description, const StreamOptions& options);
@@ -35,6 +37,6 @@ Result<std::shared_ptr<SpillSpace>> open_spill_space(const Description& descript
 /// The settings that must be equal on all ranks: they decide which rank has which record, how many
 /// steps there are, and what ranks exchange. `log` is the stream's.
 RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, const StreamOptions& options,
-                      const RecordLog& log);
+                      const RecordLog& log, const StreamPart& part);
 
 }  // namespace forebay

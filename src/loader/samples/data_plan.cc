@@ -13,6 +13,7 @@
 #include "loader/describe/missing_fields.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/describe/stream_parts.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/continued_mix.h"
@@ -38,9 +39,15 @@ std::vector<double> in_order(const OpSpec& source, const Json& weights) {
   return values;
 }
 
+// The step that orders the samples of a data set; null if there is none. A stream orders its records
+// when they have arrived.
+const OpSpec* ordering_step(const Description& description) {
+  return has_stream(description) ? nullptr : find_step(description, OpEffect::kOrder);
+}
+
 // The order of a branch whose first samples are the middle of a pass.
 Result<std::shared_ptr<const Order>> order_of_grown(const BranchData& branch, const PlanChanges::Growth& growth) {
-  const OpSpec* const shuffle = find_step(branch.branch.description, OpEffect::kOrder);
+  const OpSpec* const shuffle = ordering_step(branch.branch.description);
   const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
   FOREBAY_ASSIGN(Ordering before,
                  choose_order_of_first(shuffle, chunks, branch.chosen.selection, growth.samples, branch.seed));
@@ -179,7 +186,7 @@ void set_source(const BranchData& branch, BranchData& drawn) {
 }
 
 Status order_branch(BranchData& branch) {
-  const OpSpec* const shuffle = find_step(branch.branch.description, OpEffect::kOrder);
+  const OpSpec* const shuffle = ordering_step(branch.branch.description);
   const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
   FOREBAY_ASSIGN(branch.ordering, branch.chosen.order(shuffle, chunks, branch.seed));
   for (BranchData& drawn : branch.drawn) {

@@ -1,0 +1,126 @@
+#include "loader/run/stream_part_steps.h"
+
+#include <algorithm>
+
+#include "loader/samples/plan_changes.h"
+#include "plan/equal_batches.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int kStepsFetchedAhead = 8;  // how many steps ahead records of other ranks are fetched
+
+// The end of the step at `at`, as the plan has it.
+Cursor planned_end(const IndexedItinerary& plan, const Cursor& at) {
+  return {at.epoch, plan.schedule().next_position({at.epoch, at.position}), at.step + 1};
+}
+
+}  // namespace
+
+void StreamPartSteps::begin_again() {
+  const Lock lock(mutex_);
+  fetched_ = {};
+}
+
+// The records of the step at `at` over all ranks; some may lie behind the end of the stream.
+StreamPartSteps::Records StreamPartSteps::records_of(const IndexedItinerary& plan, const Cursor& at) const {
+  return {number_at(at), number_at(planned_end(plan, at))};
+}
+
+// The number of positions in the step at `at`, which begins a step of the plan. 0: there is no such
+// step, because the stream has ended.
+int64_t StreamPartSteps::size_at(const IndexedItinerary& plan, const Cursor& at) const {
+  const int64_t whole = planned_end(plan, at).position - at.position;
+  const std::optional<int64_t> end = part_.stream->end();
+  if (!end) return whole;
+  const int64_t draw = *end - part_.numbers->number_at({});
+  const Order::Use ended = plan.plan().position_of(part_.leaf, {0, draw});
+  if (ended.epoch > at.epoch) return whole;
+  const int64_t left = ended.epoch < at.epoch ? 0 : std::clamp<int64_t>(ended.position - at.position, 0, whole);
+  return left < whole && batches_.last == LastPolicy::kDrop ? 0 : left;
+}
+
+bool StreamPartSteps::finished(const Cursor& at) const {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  if (plan->finished(at)) return true;
+  return part_.stream->end() && size_at(*plan, plan->normalized(at)) == 0;
+}
+
+void StreamPartSteps::set_awaited(const Cursor& at) {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  if (!finished(at)) part_.stream->set_awaited(records_of(*plan, plan->normalized(at)).end);
+}
+
+bool StreamPartSteps::request_step(const Cursor& requested) {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  if (plan->finished(requested)) return true;
+  const Cursor at = plan->normalized(requested);
+  const Records records = records_of(*plan, at);
+  // A stream is not read before a step needs it: the weight of its part may be 0.
+  if (records.first == records.end) return true;
+  if (!part_.stream->request(records.end)) return false;
+  if (!part_.remote) return true;
+  fetch_ahead(*plan, at);
+  return part_.remote->all_available(own_numbers(*plan, at));
+}
+
+// Fetches this rank's records of the next decided steps, too, so that these need no request each.
+void StreamPartSteps::fetch_ahead(const IndexedItinerary& plan, Cursor at) {
+  const int64_t decided = part_.stream->decided();
+  std::vector<int64_t> numbers;
+  {
+    const Lock lock(mutex_);
+    for (int step = 0; step < kStepsFetchedAhead && !finished(at); ++step) {
+      const bool cut = size_at(plan, at) < planned_end(plan, at).position - at.position;
+      if (!cut && records_of(plan, at).end > decided) break;
+      const Cursor next = plan.normalized(planned_end(plan, at));
+      if (!is_before(at, fetched_)) {
+        const std::vector<int64_t> own = own_numbers(plan, at);
+        numbers.insert(numbers.end(), own.begin(), own.end());
+        fetched_ = next;
+      }
+      at = next;
+    }
+  }
+  part_.remote->start_fetch(numbers);
+}
+
+// The numbers of this rank's records in the step at `at`.
+std::vector<int64_t> StreamPartSteps::own_numbers(const IndexedItinerary& plan, const Cursor& at) const {
+  std::vector<int64_t> numbers;
+  const std::optional<StepPlan> step = planned(plan, at);
+  if (!step) return numbers;
+  for (const Row& row : step->rows)
+    if (row.branch == part_.leaf) numbers.push_back(row.id);
+  return numbers;
+}
+
+std::optional<StepPlan> StreamPartSteps::step(const Cursor& at) {
+  // request_step() comes first: by then the stream's end is known if it is near.
+  if (finished(at) || !request_step(at)) return std::nullopt;
+  return planned(*plan_->steps(), at);
+}
+
+// The step at a place whose records are decided.
+std::optional<StepPlan> StreamPartSteps::planned(const IndexedItinerary& plan, const Cursor& requested) const {
+  std::optional<StepPlan> step = plan.planned(requested);
+  if (!step) return std::nullopt;
+  const Cursor at = step->at;
+  const int64_t size = size_at(plan, at);
+  if (size == 0) return std::nullopt;
+  if (size < batches_.batch_size * batches_.world_size) {
+    // The few samples before the end of the stream are assigned to ranks like the last ones of an
+    // epoch. Both repeat samples of the same step: the records of earlier ones are released.
+    const EqualBatches last({size, batches_.batch_size, batches_.world_size, batches_.last});
+    last.rows({at.epoch, 0}, rank_, &step->rows);
+    for (Row& row : step->rows) row.position += at.position;
+    plan.locate(at.epoch, step->rows);
+    step->after = plan.normalized({at.epoch, at.position + size, at.step + 1});
+  }
+  for (Row& row : step->rows)
+    if (row.branch == part_.leaf) row.id = part_.numbers->number_at({0, row.place, 0});
+  return step;
+}
+
+}  // namespace forebay
