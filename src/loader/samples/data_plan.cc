@@ -191,7 +191,7 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
     data.seed = seed_of(seed, branch.name());
     data.branch = std::move(branch);
   }
-  if (all.size() > 1) align_fields(all);
+  if (all.size() > 1 && parts != nullptr) align_fields(all);
   return all;
 }
 
