@@ -110,12 +110,12 @@ Status check_parts(const Description& description) {
       commands += fmt::format("\n  forebay materialize {}.json FOLDER/{}", name, name);
     }
     if (source.parts.size() > kMostNamed) of += ", …", commands += "\n  …";
-    return unsupported(
-        fmt::format("materialize() writes one data set, and a {} has {}: which sample comes when is decided in "
-                    "training. Materialise each part by itself, and {} what was written: fb.{}({}{}{}). With each part "
-                    "as a pipeline of its own:{}",
-                    source.name, source.parts.size(), source.name, source.name, by_name ? "{" : "", of,
-                    by_name ? "}" : "", commands));
+    return unsupported(fmt::format(
+        "materialize() is not for a {} of {} data sets: it writes one, and which sample comes when is "
+        "decided in training. Materialise each part by itself, and {} what was written: fb.{}({}{}{}). With "
+        "each part as a pipeline of its own:{}",
+        source.name, source.parts.size(), source.name, source.name, by_name ? "{" : "", of, by_name ? "}" : "",
+        commands));
   }
   for (const PipelinePart& part : source.parts) {
     if (find_step(part.pipeline, OpEffect::kOrder) != nullptr)

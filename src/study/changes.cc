@@ -168,7 +168,7 @@ Status check_supported(const Description& description, const char* study) {
                            [](const NumberedStep& one) { return catalog().has_effect(*one.step, OpEffect::kPacking); }))
     return {};
   return unsupported(
-      fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "
+      fmt::format("{} is not for .pack(): a part of the samples is put into other blocks than all of them; "
                   "give it the pipeline without .pack(), which costs next to nothing itself",
                   study));
 }
