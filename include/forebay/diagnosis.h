@@ -35,6 +35,17 @@ struct Limiter {
   std::string sentence;  ///< explanation with figures
 };
 
+/// What a part of a pipeline over many data sets costs. A part is run by itself, with the steps
+/// behind it.
+struct PartCost {
+  std::string name;         ///< "web", or "web/en" for a part of a part
+  double sample_share = 0;  ///< share of the samples in the first 65,536 of an epoch
+  /// Samples a second of the part by itself. Empty if it was not measured; `others` says why.
+  std::optional<double> rate = {};
+  /// Share of the time: sample_share / rate, over the sum of all parts that were measured.
+  double time_share = 0;
+};
+
 /// Speed of a changed pipeline divided by that of the unchanged one. Both run in turns; the values
 /// are the median, the least and the most of the rounds.
 struct Gain {
@@ -69,6 +80,9 @@ struct Diagnosis {
   double rate = 0, rate_low = 0, rate_high = 0;
   std::optional<double> trainer_rate;  ///< samples a second that the consumer can take, if known
   Limiter first;
+  /// Those of a pipeline over many data sets, the costliest first. Empty for others, and if the
+  /// consumer is the limit. Parts that follow each other are measured as if they were mixed.
+  std::vector<PartCost> parts = {};
   std::optional<Limiter> next;      ///< limit once the first remedy is applied
   std::vector<Remedy> remedies;     ///< changes that gain, the best first
   std::vector<std::string> others;  ///< other changes: why they do not gain or were not tried

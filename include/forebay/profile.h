@@ -49,8 +49,9 @@ struct SampleCost {
 /// One way to run the pipeline: the steps up to a cut run once and their results are stored; the
 /// later steps run in each epoch.
 struct Strategy {
-  std::string name;                   ///< "cache behind resize, on disk, zstd", "files behind resize"
-  std::optional<size_t> behind = {};  ///< last step that runs once; empty: all steps run each epoch
+  std::string name;  ///< "cache behind resize, on disk, zstd", "files behind resize"
+  /// Number of the last step that runs once. Empty: all steps run each epoch, or parts have several.
+  std::optional<size_t> behind = {};
   StrategyTier tier = StrategyTier::kNothing;
   std::string compression = {};  ///< "", "lz4" or "zstd"
   Estimate bytes = {};           ///< size of the results for all samples
@@ -100,6 +101,13 @@ struct FilesToTry {
 };
 using TryFiles = std::function<Result<TriedFiles>(const FilesToTry&)>;
 
+/// A part of a pipeline over many data sets, profiled by itself.
+struct PartProfile {
+  PartCost cost;
+  /// The best first; empty if it was not profiled. Their pipelines are those of the part by itself.
+  std::vector<Strategy> strategies;
+};
+
 /// Result of profile() or predict().
 struct Profile {
   int64_t samples = 0, size = 0;  ///< samples tried, and samples in the data set
@@ -109,6 +117,7 @@ struct Profile {
   std::vector<std::string> others = {};  ///< what was not tried, and why
   double seconds = 0;                    ///< duration of profile()
   int threads = 0;                       ///< compute threads of the runs
+  std::vector<PartProfile> parts = {};   ///< as measured, the costliest first; empty for one data set
   std::string predicted_for = {};        ///< "16 cores"; empty if measured on this host
 };
 
@@ -136,6 +145,10 @@ struct ProfileOptions {
 /// is allowed, the results for a part of the data set are stored in memory, on disk (plain, lz4 and
 /// zstd) and in files; the figures are extrapolated to the whole data set. A `.cache()` that the
 /// pipeline already has is left out.
+///
+/// Of many data sets each is profiled by itself, and may have its own cut. The speed of the whole is
+/// the mean of the parts' speeds, harmonic and weighted by their shares of the samples; if time
+/// allows, the whole is run with the best cuts.
 ///
 /// Before a cache is called the best, its pipeline runs over all samples, provided that filling it
 /// takes no longer than the rest of the time and ten seconds. The measures and their weighting are

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from . import torch as torch
     from ._engine import engine
     from ._versions import versions
-    from .diagnosis import Diagnosis, Remedy, diagnose
+    from .diagnosis import Diagnosis, PartCost, Remedy, diagnose
     from .errors import (
         Cancelled,
         Corrupt,
@@ -93,6 +93,7 @@ __all__ = [
     "NotFound",
     "Normalization",
     "OutOfBudget",
+    "PartCost",
     "Pipeline",
     "Problem",
     "Profile",
@@ -139,7 +140,7 @@ _MODULES = {
     "torch": (),
     "_engine": ("engine",),
     "_versions": ("versions",),
-    "diagnosis": ("Diagnosis", "Remedy", "diagnose"),
+    "diagnosis": ("Diagnosis", "PartCost", "Remedy", "diagnose"),
     "errors": (
         "Cancelled", "Corrupt", "DataWarning", "Error", "Internal", "InvalidArgument", "NotFound", "OutOfBudget", "Problem", "StateMismatch", "Unavailable",
         "Unsupported", "WorkerDied",

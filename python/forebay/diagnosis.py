@@ -10,7 +10,7 @@ from . import _core, _trying
 from ._trying import Opener, can_move, moved, numbers_of, seconds_of
 from .pipeline import Pipeline
 
-__all__ = ["Diagnosis", "Remedy", "diagnose"]
+__all__ = ["Diagnosis", "PartCost", "Remedy", "diagnose"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,24 @@ class Remedy:
 
 
 @dataclass(frozen=True)
+class PartCost:
+    """What a part of a pipeline over many data sets costs: it was run by itself, with the steps
+    behind it.
+
+    Attributes:
+        name: "web", or "web/en" for a part of a part.
+        sample_share: its share of the samples, 0 to 1.
+        samples_per_second: speed of the part by itself, or None if it was not measured.
+        time_share: its share of the time, 0 to 1, by these speeds and the shares of the samples.
+    """
+
+    name: str
+    sample_share: float
+    samples_per_second: float | None
+    time_share: float
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The result of `diagnose()`. Print it for a summary.
 
@@ -44,6 +62,8 @@ class Diagnosis:
         limit: the cause of most of the consumer's waits: "trainer", "storage", "requests",
             "memory", "cache", "compute", "cores" or "user_code".
         wait_share: share of the time that the consumer waited for it.
+        parts: those of a pipeline over many data sets, the costliest first. Empty for others, and
+            if the trainer is the limit.
         next_limit: the limit with the first remedy applied, or None.
         samples_per_second: speed of the unchanged pipeline; the median of three windows.
         trainer_samples_per_second: the highest speed that the consumer could take, or None.
@@ -56,6 +76,7 @@ class Diagnosis:
 
     limit: str
     wait_share: float
+    parts: tuple[PartCost, ...]
     next_limit: str | None
     samples_per_second: float
     trainer_samples_per_second: float | None
@@ -130,6 +151,7 @@ def diagnose(
     return Diagnosis(
         limit=data["limiter"]["limit"],
         wait_share=data["limiter"]["wait_share"],
+        parts=tuple(PartCost(**part) for part in data["parts"]),
         next_limit=following and following["limit"],
         samples_per_second=data["samples_per_second"],
         trainer_samples_per_second=data["trainer_samples_per_second"],

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 from . import _core, _trying
 from ._options import _bytes, _count, _count_or_auto
 from ._trying import Opener, moved, numbers_of, seconds_of
+from .diagnosis import PartCost
 from .errors import InvalidArgument
 from .pipeline import Pipeline
 
@@ -81,6 +82,8 @@ class Profile:
             least space.
         strategies: all strategies that were tried, the best first; one of them caches nothing.
         samples: number of samples that were tried, of `size`.
+        parts: those of a pipeline over many data sets, the costliest first; `data["parts"]` has what
+            was tried of each by itself. Empty for one data set.
         others: strategies that were not tried, and why.
         data: the whole result as a dict (docs/reference/profile.md).
     """
@@ -88,6 +91,7 @@ class Profile:
     strategies: tuple[Strategy, ...]
     samples: int
     size: int
+    parts: tuple[PartCost, ...]
     others: tuple[str, ...]
     data: Mapping[str, Any]
     _found: _core.Profile
@@ -191,7 +195,8 @@ def _told(found: _core.Profile, pipeline: Pipeline) -> Profile:
         _strategy(told, Pipeline(description, moved(pipeline._functions, places, False)))
         for told, (description, places) in zip(data["strategies"], found.strategies(pipeline._description), strict=True)
     )
-    return Profile(strategies, data["samples"], data["size"], tuple(data["others"]), data, found, pipeline)
+    parts = tuple(PartCost(**{name: told[name] for name in PartCost.__dataclass_fields__}) for told in data["parts"])
+    return Profile(strategies, data["samples"], data["size"], parts, tuple(data["others"]), data, found, pipeline)
 
 
 def _strategy(told: Mapping[str, Any], pipeline: Pipeline) -> Strategy:

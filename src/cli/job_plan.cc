@@ -9,15 +9,15 @@
 #include <fmt/format.h>
 
 #include "loader/compile/ordering.h"
-#include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/samples/choose_assignment.h"
+#include "loader/samples/unread_plan.h"
 #include "pipeline/op_spec.h"
-#include "pipeline/selection.h"
 #include "plan/equal_batches.h"
 #include "plan/placement.h"
+#include "plan/plan_order.h"
 
 namespace forebay {
 
@@ -25,8 +25,18 @@ namespace {
 
 constexpr int64_t kMaxRowsCounted = 1'000'000;
 
-void count_transfers(const EqualBatches& schedule, const Ordering& ordering, const Placement& placement, bool has_cache,
-                     JobPlan& plan) {
+// The order of a job's samples, and which of them are cached.
+struct JobOrder {
+  Ordering ordering;
+  std::shared_ptr<const PlanOrder> parts = nullptr;  ///< the order, if there are several data sets
+  std::vector<bool> cached;                          ///< by data set
+
+  bool is_cached(int64_t id) const { return cached[parts ? parts->leaf_of(id) : 0]; }
+  bool any_cached() const { return std::ranges::find(cached, true) != cached.end(); }
+};
+
+void count_transfers(const EqualBatches& schedule, const JobOrder& job, const Placement& placement, JobPlan& plan) {
+  const Ordering& ordering = job.ordering;
   AssignedBatch assigned;
   int64_t position = 0;
   const int64_t rows_per_step = plan.batch * plan.ranks;
@@ -41,8 +51,8 @@ void count_transfers(const EqualBatches& schedule, const Ordering& ordering, con
       for (const int64_t slot : assigned.of(rank)) {
         // Padding is not read.
         if (slot >= batch.samples) continue;
-        const int64_t host =
-            has_cache ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNoOwner;
+        const int64_t id = ordering.order->id_at(1, position + slot);
+        const int64_t host = job.is_cached(id) ? placement.owner(id) : Placement::kNoOwner;
         if (host == Placement::kNoOwner) {
           ++plan.storage;
         } else if (host == placement.hosts().of_rank(rank)) {
@@ -58,51 +68,77 @@ void count_transfers(const EqualBatches& schedule, const Ordering& ordering, con
   }
 }
 
+bool packs(const BranchData& data) { return find_step(data.branch.description, OpEffect::kPacking) != nullptr; }
+bool has_cache(const BranchData& data) { return find_step(data.branch.description, OpEffect::kCaching) != nullptr; }
+
+// Divides the rows of one order among ranks by locality or by lane, as the loader does. Data sets
+// beside each other are one order, unless they have lanes.
+Result<JobOrder> order_of(const DataPlan& data, const Description& description, const ScheduleOptions& schedule,
+                          const AssignmentRequest& request) {
+  JobOrder job;
+  for (const BranchData& branch : data.branches) job.cached.push_back(has_cache(branch));
+  const auto cached = std::ranges::find_if(data.branches, has_cache);
+  const BranchData& first = cached == data.branches.end() ? data.branches.front() : *cached;
+  job.ordering = first.ordering;
+  if (data.branches.size() > 1 || data.size() != first.ordering.order->size()) {
+    job.parts = std::make_shared<const PlanOrder>(data.plan);
+    job.ordering = {.order = job.parts, .assignment = assignment_by_count()};
+  }
+  const auto in_lanes = [](const BranchData& branch) { return branch.ordering.lanes > 1; };
+  if (job.parts && std::ranges::any_of(data.branches, in_lanes)) {
+    FOREBAY_ASSIGN(const Assignment assignment, choose_assignment(description, data, schedule, request));
+    job.ordering.assignment = assignment.ranks;
+    job.ordering.in_groups = true;
+    job.ordering.assignment_name = "lanes";
+    return job;
+  }
+  FOREBAY_RETURN_IF_ERROR(choose_assignment(first.branch.description, schedule, request, &job.ordering));
+  const bool by_lane = job.ordering.in_groups && job.ordering.lanes > 1;
+  const bool by_count = job.ordering.assignment == assignment_by_count();
+  job.ordering.assignment_name = by_lane ? "lanes" : by_count ? "count" : "locality";
+  return job;
+}
+
 }  // namespace
 
 Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Description& description = pipeline.description();
-  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "--hosts"));
   if (is_unbounded(description.steps().front()))
     return invalid_argument("a stream has no epochs, and what comes when is not known before it does");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,
                  open_source(description.steps().front(), {.storage_options = request.storage, .stop = request.stop}));
-  if (find_step(description, OpEffect::kPacking) != nullptr)
+  FOREBAY_ASSIGN(const DataPlan data, unread_plan(description, source, {}, request.seed, "--hosts"));
+  if (std::ranges::any_of(data.branches, packs))
     return unsupported(
         "which host reads what of packed rows is known once their lengths are taken; plan the pipeline "
         "without .pack(), or without --hosts");
-  const auto selection = select_unread(description, source.get(), source->size());
   const int64_t world = request.hosts * request.ranks_per_host;
-  const ScheduleOptions options = schedule_of(description, selection->size(), world);
+  const ScheduleOptions options = schedule_of(description, data.size(), world);
   FOREBAY_RETURN_IF_ERROR(options.check());
-  FOREBAY_ASSIGN(Ordering ordering,
-                 choose_order(find_step(description, OpEffect::kOrder), *source, *selection, request.seed));
-  FOREBAY_RETURN_IF_ERROR(
-      choose_assignment(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
+  FOREBAY_ASSIGN(const JobOrder job,
+                 order_of(data, description, options, {request.shard_by, static_cast<int>(request.hosts)}));
+  const Ordering& ordering = job.ordering;
   const PlacementOptions placing{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
                                  .pads = options.last == LastPolicy::kPad};
   const Placement placement(ordering.order, placing);
   const EqualBatches schedule(options, ordering.assignment);
-  const bool has_cache = find_step(description, OpEffect::kCaching) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
                .ranks = world,
                .batch = options.batch_size,
                .samples = options.epoch_size,
                .steps = schedule.steps()};
-  plan.shard_by = ordering.in_groups && ordering.lanes > 1       ? "lanes"
-                  : ordering.assignment == assignment_by_count() ? "count"
-                                                                 : "locality";
-  if (has_cache) {
+  plan.shard_by = ordering.assignment_name;
+  if (job.any_cached()) {
     plan.min_cached = INT64_MAX;
     for (int64_t host = 0; host < placing.hosts.count(); ++host) {
       plan.min_cached = std::min(plan.min_cached, placement.rows_assigned(host));
       plan.max_cached = std::max(plan.max_cached, placement.rows_assigned(host));
     }
   }
-  count_transfers(schedule, ordering, placement, has_cache, plan);
+  count_transfers(schedule, job, placement, plan);
   return plan;
 }
 

@@ -32,7 +32,7 @@ struct JobPlan {
   int64_t transfers = 0;  ///< most pairs (host, rank of another host) with rows in one step
 };
 
-/// Computes the plan of a job. With a `.cache()` it assumes that every host caches all that it
+/// Computes the plan of a job, over one data set or many as one. With a `.cache()` it assumes that every host caches all that it
 /// reads in the first epoch, since the real sizes of caches are known only on the hosts. Opens the
 /// data set and reads nothing but the indexes of tables. Counts at most a million rows of the
 /// second epoch.

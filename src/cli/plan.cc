@@ -12,12 +12,14 @@
 #include "cli/loader_flags.h"
 #include "cli/mixing_report.h"
 #include "cli/storage_flags.h"
+#include "cli/whole_number.h"
 #include "forebay/loader.h"
 #include "loader/compile/ordering.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/samples/epoch_plan.h"
+#include "loader/samples/unread_plan.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -30,33 +32,51 @@ struct PlanOptions {
   std::optional<int64_t> hosts;
   int64_t ranks_per_host = 1;
   std::optional<int64_t> size;
+  std::vector<std::string> part_sizes;
   bool json = false, mixing = false;
   PlanRequest plan;
   std::map<std::string, std::string> storage;
 };
 
-/// Computes the plan for a data set of `size` samples without opening it.
-Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
-  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "--size"));
-  if (is_source(description.steps().front(), SourceKind::kTable))
-    return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  if (find_step(description, OpEffect::kPacking) != nullptr)
-    return invalid_argument(
-        "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
-        "them; leave it out");
-  if (find_step(description, OpEffect::kKeys) != nullptr)
-    return invalid_argument("--size says nothing of keys, by which .keep_keys() chooses samples; leave it out");
-  DataPlan data;
-  data.branches = begin_branches(description, nullptr, request.seed);
-  data.branches.front().chosen.selection = select_unread(description, nullptr, size);
-  FOREBAY_RETURN_IF_ERROR(order_branches(description, request.seed, &data));
+/// Computes the plan for data sets of these sizes without opening them.
+Result<EpochPlan> plan_of_sizes(const Description& description, const std::map<std::string, int64_t>& sizes,
+                                const PlanRequest& request) {
+  for (const Branch& branch : branches_of(description)) {
+    if (is_source(branch.description.steps().front(), SourceKind::kTable))
+      return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
+    if (find_step(branch.description, OpEffect::kPacking) != nullptr)
+      return invalid_argument(
+          "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
+          "them; leave it out");
+    if (find_step(branch.description, OpEffect::kKeys) != nullptr)
+      return invalid_argument("--size says nothing of keys, by which .keep_keys() chooses samples; leave it out");
+  }
+  const char* const given = branches_of(description).size() > 1 ? "--part-size" : "--size";
+  FOREBAY_ASSIGN(const DataPlan data, unread_plan(description, nullptr, sizes, request.seed, given));
   return plan_epoch(description, data, request);
+}
+
+/// The sizes that the flags give, by the names of parts.
+Result<std::map<std::string, int64_t>> sizes_of(const PlanOptions& options) {
+  std::map<std::string, int64_t> sizes;
+  if (options.size) sizes[""] = *options.size;
+  for (const std::string& given : options.part_sizes) {
+    const size_t equals = given.find('=');
+    const std::optional<int64_t> size =
+        equals == std::string::npos ? std::nullopt : whole_number<int64_t>(std::string_view(given).substr(equals + 1));
+    if (equals == 0 || !size || *size < 0)
+      return invalid_argument(
+          fmt::format("--part-size is '{}'; give a part and its number of samples, as web=1000", given));
+    sizes[given.substr(0, equals)] = *size;
+  }
+  return sizes;
 }
 
 /// Computes the plan. Opens the data set unless its size is given. Reads only the indexes of
 /// tables.
 Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
-  if (options.size) return plan_of_size(pipeline.description(), *options.size, options.plan);
+  FOREBAY_ASSIGN(const auto sizes, sizes_of(options));
+  if (!sizes.empty()) return plan_of_sizes(pipeline.description(), sizes, options.plan);
   FOREBAY_ASSIGN(
       const std::unique_ptr<Loader> loader,
       Loader::open(pipeline, {.seed = options.plan.seed,
@@ -117,12 +137,12 @@ void print_plan(const EpochPlan& plan, const PlanRequest& options, const Console
 }
 
 int report_mixing(const Pipeline& pipeline, const PlanOptions& options, std::stop_token stop, const Console& console) {
-  const Result<MixingReport> report = make_mixing_report(pipeline, options.plan, options.storage, std::move(stop));
-  if (!report.ok()) return report_failure(report.status(), options.json, console);
+  const auto reports = make_mixing_reports(pipeline, options.plan, options.storage, std::move(stop));
+  if (!reports.ok()) return report_failure(reports.status(), options.json, console);
   if (options.json)
-    print_json(mixing_to_json(*report), console);
+    print_json(mixing_to_json(*reports), console);
   else
-    print_mixing(*report, console);
+    print_mixing(*reports, console);
   return kDone;
 }
 
@@ -156,6 +176,10 @@ void add_options(CommandLine& line, PlanOptions& options) {
   line.add_number("--world", options.plan.world_size, 1, 1 << 30, "number of ranks")->capture_default_str();
   line.add_seed(options.plan.seed, "seed of the order");
   line.add_number("--size", options.size, 0, kMany, "number of samples in the data set; default: from its listing");
+  app.add_option("--part-size", options.part_sizes,
+                 "number of samples of a part, for many data sets as one; once for each part")
+      ->type_name("PART=NUMBER")
+      ->allow_extra_args(false);
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "print at most this number of steps");
   line.add_number("--hosts", options.hosts, 1, 1 << 20,
                   "number of hosts of a job: print the reads of each, by place, instead of steps");
@@ -173,7 +197,7 @@ std::string violated_rule(const CLI::App& app, const PlanOptions& options) {
     return fmt::format("was asked for {} ranks (--hosts times --ranks-per-host); give at most {}",
                        *options.hosts * options.ranks_per_host, kMaxRanks);
   if (options.mixing && options.hosts) return "cannot have --mixing together with --hosts; leave one of them out";
-  for (const char* of_steps : {"--size", "--epoch", "--rank", "--world", "--steps"}) {
+  for (const char* of_steps : {"--size", "--part-size", "--epoch", "--rank", "--world", "--steps"}) {
     if (options.hosts && app.count(of_steps) > 0)
       return fmt::format("{} says nothing with --hosts; leave one of them out", of_steps);
   }

@@ -1,6 +1,7 @@
 #include "materialize/cut.h"
 
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +26,9 @@ std::string names_of(const Description& description, const std::vector<size_t>& 
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Number of the steps in the parts of a zip, which come before it.
+size_t steps_in_source(const Description& description) { return description.step_count() - description.steps().size(); }
+
 // Removes .pack() and the steps on its blocks, which are after every cut, so steps before it keep
 // their places.
 Pipeline unpacked(const Description& description) {
@@ -39,8 +43,9 @@ Pipeline unpacked(const Description& description) {
   return Pipeline(std::make_shared<const Description>(std::move(rest)));
 }
 
-// Converts a step number of a profile, which leaves caches out, into one of the description.
-size_t step_with_caches(const Description& description, size_t place) {
+// Converts a step number of a profile, which leaves caches out, into an index of the description.
+size_t step_with_caches(const Description& description, size_t number) {
+  size_t place = own_step(description, number);
   for (size_t i = 0; i < description.steps().size(); ++i) {
     if (catalog().has_effect(description.steps()[i], OpEffect::kCaching)) continue;
     if (place-- == 0) return i;
@@ -89,7 +94,41 @@ void add(Changed& changed, OpSpec step) {
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
   // Functions without a version may be cached in memory only; a user who materialises them accepts
   // that they run once.
-  return cache_places(pipeline.description(), kCacheInMemory);
+  std::vector<size_t> cuts = cache_places(pipeline.description(), kCacheInMemory);
+  for (size_t& cut : cuts) cut = own_step(pipeline.description(), cut);
+  return cuts;
+}
+
+size_t own_step(const Description& description, size_t number) { return number - steps_in_source(description); }
+
+Status check_parts(const Description& description) {
+  const OpSpec& source = description.steps().front();
+  if (!catalog().is_one_branch(source)) {
+    constexpr size_t kMostNamed = 3;
+    const bool by_name = source.name == "mix";
+    std::string of, commands;
+    for (size_t i = 0; i < std::min(source.parts.size(), kMostNamed); ++i) {
+      const std::string& name = source.parts[i].name;
+      of += fmt::format("{}{}fb.materialized(\"FOLDER/{}\")", i == 0 ? "" : ", ",
+                        by_name ? fmt::format("\"{}\": ", name) : "", name);
+      commands += fmt::format("\n  forebay materialize {}.json FOLDER/{}", name, name);
+    }
+    if (source.parts.size() > kMostNamed) of += ", …", commands += "\n  …";
+    return unsupported(fmt::format(
+        "materialize() is not for a {} of {} data sets: it writes one, and which sample comes when is "
+        "decided in training. Materialise each part by itself, and {} what was written: fb.{}({}{}{}). With "
+        "each part as a pipeline of its own:{}",
+        source.name, source.parts.size(), source.name, source.name, by_name ? "{" : "", of, by_name ? "}" : "",
+        commands));
+  }
+  for (const PipelinePart& part : source.parts) {
+    if (find_step(part.pipeline, OpEffect::kOrder) != nullptr)
+      return unsupported(
+          fmt::format("materialize(): '{}' is shuffled within the zip; put .shuffle() behind the zip, "
+                      "which gives the pairs an order that stays with what is written",
+                      part.name));
+  }
+  return {};
 }
 
 std::optional<size_t> cut_of(const Description& description, const std::string& steps) {
@@ -119,8 +158,9 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
 Status check_cut(const Description& description, size_t cut) {
   for (size_t i = 1; i <= cut; ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_effect(step, OpEffect::kTaking) || catalog().has_effect(step, OpEffect::kKeys) ||
-        catalog().has_effect(step, OpEffect::kSelection))
+    constexpr OpEffect kChoices[] = {OpEffect::kTaking, OpEffect::kKeys, OpEffect::kSelection, OpEffect::kDrawing,
+                                     OpEffect::kRepeating};
+    if (std::ranges::any_of(kChoices, [&](OpEffect effect) { return catalog().has_effect(step, effect); }))
       return invalid_argument(fmt::format(
           "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
           step.name));
@@ -132,10 +172,12 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
                    std::optional<int64_t> samples) {
   Changed changed;
   const std::vector<OpSpec>& steps = description.steps();
+  const size_t inner = steps_in_source(description);
+  for (size_t number = 0; number < inner; ++number) changed.steps.places.push_back(number);
   for (size_t i = 0; i < steps.size(); ++i) {
-    changed.steps.places.push_back(SIZE_MAX);
+    changed.steps.places.push_back(kGone);
     if (i > cut || !is_materialized_step(steps[i])) continue;
-    changed.steps.places.back() = changed.description.steps().size();
+    changed.steps.places.back() = inner + changed.description.steps().size();
     OpSpec step = steps[i];
     if (i == 0 && source) step.opened = source;
     add(changed, std::move(step));
@@ -151,13 +193,13 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
 
 Changed pipeline_after_cut(const Description& description, size_t cut, const std::string& folder) {
   Changed changed;
-  changed.steps.places.push_back(SIZE_MAX);
+  changed.steps.places.assign(steps_in_source(description) + 1, kGone);
   add(changed, step_named("materialized", {{"url", folder}}));
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 1; i < steps.size(); ++i) {
     // Caches before the cut are not needed: that data is on disk now.
     const bool done = i <= cut && !catalog().has_effect(steps[i], OpEffect::kOrder);
-    changed.steps.places.push_back(done ? SIZE_MAX : changed.description.steps().size());
+    changed.steps.places.push_back(done ? kGone : changed.description.steps().size());
     if (!done) add(changed, steps[i]);
   }
   return changed;

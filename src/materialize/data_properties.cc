@@ -38,13 +38,14 @@ Result<DataProperties> inspect_samples(const Description& description, size_t cu
   const auto* chunks = data.source->as_chunks();
   if (chunks != nullptr && chunks->kept_rows() != nullptr)
     return invalid_argument(
-        "filter= chooses rows before the cut, and all rows are materialised; leave it out, and put a .filter() "
-        "behind the cut");
+        "filter=, or a zip of a table that drops rows without partners, chooses rows before the cut, and all rows are "
+        "materialised; leave it out, and put a .filter() behind the cut");
   SampleSummary summary;
   FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context, [&](const Batch& batch) { summary.add(batch); }));
   data.bytes_a_row =
       static_cast<double>(summary.bytes()) / static_cast<double>(std::max<int64_t>(summary.samples(), 1));
-  const Inference inferred = infer(before_cut(description, cut, 1).description, data.source->schema(), catalog());
+  const std::vector<Branch> branches = branches_of(before_cut(description, cut, 1).description);
+  const Inference inferred = infer(branches.front().description, data.source->schema(), catalog());
   data.fields = summary.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before .batch()
   mark_encoded(data.fields, format);
   for (StoredField& field : data.fields) field.in_index = field.in_index && !data.in_chunks();

@@ -44,6 +44,7 @@ class Materialization {
   // Does everything that precedes the first shard.
   Status open_job() {
     FOREBAY_RETURN_IF_ERROR(check_options(options_));
+    FOREBAY_RETURN_IF_ERROR(check_parts(description_));
     FOREBAY_ASSIGN(rank_, find_rank_info(options_.rank, options_.world_size, process_environment()));
     FOREBAY_ASSIGN(OutputJob output, OutputJob::open(folder_, location_options(), stop_.get_token()));
     output_.emplace(std::move(output));
@@ -357,7 +358,6 @@ Result<Materialized> Materializer::end() {
 
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(pipeline.description(), "materialize()"));
   Materialization materialization(pipeline, folder, options);
   Status written = materialization.open_job();
   if (written.ok()) written = materialization.write(materialization.own_shards());

@@ -114,7 +114,8 @@ Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, 
   options.open = files.options.open;
   options.stop = files.options.stop;
   options.poll = files.options.poll;
-  options.cut = description.steps()[files.behind].name;
+  const size_t cut = own_step(description, files.behind);
+  options.cut = description.steps()[cut].name;
   options.shards = kTrialParts;
   FOREBAY_ASSIGN(const std::unique_ptr<Materializer> writer,
                  Materializer::open(pipeline_of(with_source(description, std::move(few))), files.folder, options));
@@ -128,7 +129,7 @@ Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, 
   tried.steps = std::move(written.steps);
   // A folder for each cut, so that files of one cut are not read for another.
   const std::string answer = fmt::format("{}/{}", below, options.cut);
-  tried.answer = pipeline_of(pipeline_after_cut(description, files.behind, answer).description);
+  tried.answer = pipeline_of(pipeline_after_cut(description, cut, answer).description);
   tried.command = fmt::format("forebay materialize PIPELINE.json {} --cut {}", quoted(answer), options.cut);
   tried.size = all->size();
   tried.room = free_bytes_at(below);

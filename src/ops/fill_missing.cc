@@ -52,7 +52,7 @@ Field field_of_json(const Json& json) {
 
 std::optional<std::string> no_zeros(const Field& field) {
   if (field.kind == FieldKind::kAny) return "a function makes it, and its type is known when a sample is seen";
-  if (field.kind != FieldKind::kTensor || field.fixed_shape() || may_be_ragged(field)) return std::nullopt;
+  if (field.kind != FieldKind::kTensor || field.fixed_shape() || is_ragged(field)) return std::nullopt;
   return fmt::format("its shape {} is known when a sample is seen", field.shape.to_string());
 }
 

@@ -74,6 +74,8 @@ Placement::Ownership Placement::assigned_by_lane(int64_t position) const {
 }
 
 Placement::Ownership Placement::ownership_at(int64_t position) const {
+  // The order may be draws, and the first epoch without this sample.
+  if (position == order_->size()) return {.position = position};
   if (options_.lanes > 1 && !options_.budgets.empty()) {
     const Order::Range together = order_->read_together(0, position);
     // The last row of a group decides for all of its rows: a group is cached as a whole or not at

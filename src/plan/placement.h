@@ -52,7 +52,7 @@ class Placement {
 
   const Hosts& hosts() const { return options_.hosts; }
   int64_t lanes() const { return options_.lanes; }
-  /// The host that caches the sample, or kNoOwner.
+  /// The host that caches the sample, or kNoOwner. Samples that do not come in epoch 0 have none.
   int32_t owner(int64_t id) const;
   /// The owner of a sample, and the sample's index among all rows that the host gets in epoch 0.
   struct Ownership {

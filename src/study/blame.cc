@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
-#include "forebay/stats/cache.h"
+#include "forebay/ledger.h"
 #include "study/observation.h"
 
 namespace forebay {
@@ -47,12 +47,13 @@ void blame_cache(const TrialResults& trials, Diagnosis& diagnosis) {
 bool was_filled(const TrialResults& trials, const Diagnosis& diagnosis) {
   const Observation& seen = trials.baseline;
   if (seen.after.caches.empty() || seen.before.caches.empty()) return false;
-  const auto has_all = [&](const CacheStats& cache) {
-    const auto entries = static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
+  const auto has_all = [&](const Ledger& ledger) {
+    double entries = 0;
+    for (const CacheStats& cache : ledger.caches)
+      entries += static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
     return entries >= kFullCache * static_cast<double>(trials.samples);
   };
-  return !has_all(seen.before.caches.front()) && has_all(seen.after.caches.front()) &&
-         diagnosis.rate_high > kFilledGain * diagnosis.rate_low;
+  return !has_all(seen.before) && has_all(seen.after) && diagnosis.rate_high > kFilledGain * diagnosis.rate_low;
 }
 
 // Such waits occur only in a first epoch.
@@ -69,17 +70,22 @@ void blame_filling(const TrialResults& trials, Diagnosis& diagnosis) {
 
 double cached_share(const Observation& seen) {
   if (seen.after.caches.empty()) return 1;
-  const CacheStats& is = seen.after.caches.front();
-  const CacheStats was = seen.before.caches.empty() ? CacheStats() : seen.before.caches.front();
-  const auto had = static_cast<double>(is.ram.hits - was.ram.hits + is.disk.hits - was.disk.hits);
-  const auto asked = had + static_cast<double>(is.misses - was.misses);
-  return asked > 0 ? had / asked : 0;
+  double had = 0, missed = 0;
+  const auto add = [&](const Ledger& ledger, double sign) {
+    for (const CacheStats& cache : ledger.caches) {
+      had += sign * static_cast<double>(cache.ram.hits + cache.disk.hits);
+      missed += sign * static_cast<double>(cache.misses);
+    }
+  };
+  add(seen.after, 1);
+  add(seen.before, -1);
+  return had + missed > 0 ? had / (had + missed) : 0;
 }
 
 uint64_t cache_budget(const Observation& seen) {
-  if (seen.after.caches.empty()) return 0;
-  const CacheStats& cache = seen.after.caches.front();
-  return std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
+  uint64_t bytes = 0;
+  for (const CacheStats& cache : seen.after.caches) bytes += std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
+  return bytes;
 }
 
 void blame_from_trials(const TrialResults& trials, Diagnosis& diagnosis) {

@@ -22,9 +22,9 @@ struct Candidate {
   bool filled = false;  ///< the change is to fill the pipeline's own cache
 };
 
-/// Returns the share of lookups in the pipeline's own cache that hit. 1 without a cache.
+/// Returns the share of lookups in the pipeline's own caches that hit. 1 without a cache.
 double cached_share(const Observation& seen);
-/// Returns the budget in bytes of the cache's larger tier. 0 without a cache.
+/// Returns the budget in bytes of the larger tier of each cache, added up. 0 without a cache.
 uint64_t cache_budget(const Observation& seen);
 
 /// Results of all trials of a diagnosis. It borrows them from the diagnosis, which outlives it.

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +22,8 @@
 #include "study/kept_bytes.h"
 #include "study/limits.h"
 #include "study/observation.h"
+#include "study/part_costs.h"
+#include "study/part_pipelines.h"
 #include "study/trial.h"
 #include "study/working_folder.h"
 
@@ -35,11 +40,13 @@ constexpr uint64_t kUsualCacheBytes = uint64_t{2} << 30;  // memory of a .cache(
 constexpr double kLongestFill = 15;                       // seconds
 constexpr double kLongestEpoch = 60;                      // seconds to fill a remedy's cache
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
-constexpr double kOvertime = 10;      // seconds past the budget, after which no round begins
-constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
-constexpr double kRoomFactor = 1.05;  // factor on the samples' bytes: others may be larger
-constexpr int64_t kLongEpoch = 250;   // batches; the end of such an epoch counts for little
-constexpr double kLongPass = 0.1;     // share of an epoch that filters may take before it
+constexpr double kOvertime = 10;          // seconds past the budget, after which no round begins
+constexpr int64_t kLeastBatches = 2;      // of the samples over which a cache is tried
+constexpr double kRoomFactor = 1.05;      // factor on the samples' bytes: others may be larger
+constexpr int64_t kLongEpoch = 250;       // batches; the end of such an epoch counts for little
+constexpr double kPartsTime = 0.3;        // share of the budget in which parts are run by themselves
+constexpr double kLeastPartsSeconds = 4;  // the least time for that
+constexpr double kLongPass = 0.1;         // share of an epoch that filters may take before it
 
 using OpenLoader = std::shared_ptr<Loader>;
 
@@ -51,10 +58,17 @@ struct Tried {
   uint64_t bytes = 0;  ///< bytes of a cache of all samples
 };
 
-/// A loader over a part of the samples, with all of them in its cache.
+/// A loader with all samples of its caches in them, which are few.
 struct Filled {
   OpenLoader loader;
-  double growth = 1;  ///< see cache_growth()
+  uint64_t ram_bytes = 0, entries = 0, declined = 0;  ///< of the caches together
+  double bytes = 0;                                   ///< of caches of all samples
+};
+
+/// A cache over few samples of one part, filled.
+struct FilledPart {
+  OpenLoader loader;                ///< of the part by itself
+  std::vector<OpSpec> source = {};  ///< the steps that give these samples to the whole pipeline
 };
 
 // One diagnosis: run() measures the pipeline, then tries the changes one after another. Used by one
@@ -69,9 +83,11 @@ class Study {
 
   Result<Diagnosis> run() {
     FOREBAY_RETURN_IF_ERROR(measure_baseline());
-    std::vector<Change> changes = changes_for(
-        description_, loader_options_, diagnosis_.first,
-        {.can_move = options_.can_use_processes, .on_threads = options_.can_use_processes}, diagnosis_.others);
+    FOREBAY_RETURN_IF_ERROR(measure_parts());
+    std::vector<Change> changes =
+        changes_for(description_, loader_options_, diagnosis_.first,
+                    {.can_move = options_.can_use_processes, .on_threads = options_.can_use_processes},
+                    diagnosis_.others, diagnosis_.parts);
     for (const Change& change : changes) {
       if (change.filled && cached_share(baseline_seen_) >= kFullCache) {
         diagnosis_.others.push_back(
@@ -95,7 +111,7 @@ class Study {
  private:
   // Measures the pipeline as it is.
   Status measure_baseline() {
-    std::vector<size_t> positions(description_.steps().size());
+    std::vector<size_t> positions(description_.step_count());
     // No step moves: these numbers lead to the user's functions.
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = i;
     FOREBAY_ASSIGN(baseline_, open({description_, {std::move(positions)}}, loader_options_));
@@ -110,6 +126,51 @@ class Study {
     if (!baseline_seen_.step_rates.empty()) diagnosis_.trainer_rate = median_of(baseline_seen_.step_rates);
     diagnosis_.first = limiter_of(baseline_seen_, loader_options_);
     return {};
+  }
+
+  // Runs the parts by themselves, those with the most samples first, to see which of them costs the
+  // most.
+  Status measure_parts() {
+    if (parts_.size() < 2 || diagnosis_.first.limit == Limit::kTrainer) return {};
+    FOREBAY_ASSIGN(const std::vector<double> shares, shares_of_parts(*baseline_, parts_.size()));
+    std::vector<size_t> order(parts_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](size_t part) { return shares[part]; });
+    const double end = seconds() + std::max(kPartsTime * options_.budget_seconds, kLeastPartsSeconds);
+    size_t left_out = 0;
+    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, context_));
+    for (const size_t part : order) {
+      PartCost& cost = diagnosis_.parts.emplace_back(PartCost{parts_[part].name, shares[part]});
+      if (shares[part] == 0) continue;
+      if (seconds() > end) {
+        ++left_out;
+        continue;
+      }
+      const Result<double> rate = rate_alone(parts_[part]);
+      if (rate.status().code() == Code::kCancelled) return rate.status();
+      if (rate.ok())
+        cost.rate = *rate;
+      else
+        diagnosis_.others.push_back(
+            fmt::format("the part '{}' by itself: could not be run: {}", cost.name, rate.status().message()));
+    }
+    if (left_out > 0)
+      diagnosis_.others.push_back(
+          fmt::format("{} of {} parts by themselves: not run, the time was over; those have "
+                      "the fewest samples",
+                      left_out, parts_.size()));
+    rank_parts(diagnosis_.parts);
+    return {};
+  }
+
+  // Without the consumer's work, which would hide what the part costs.
+  Result<double> rate_alone(const PartPipeline& part) {
+    FOREBAY_ASSIGN(const OpenLoader loader, open(part.alone, loader_options_));
+    TrialContext context = context_;
+    context.step = {};
+    FOREBAY_RETURN_IF_ERROR(take_batch(*loader, context));
+    FOREBAY_ASSIGN(const Observation seen, observe(*loader, context, kRound));
+    return seen.rates.front();
   }
 
   // Reports a change that cannot be tried, and continues with the others.
@@ -220,7 +281,7 @@ class Study {
     Observation seen;
     // The pipeline's own cache is full by now.
     OpenLoader before = baseline_;
-    if (find_step(description_, OpEffect::kCaching) != nullptr && remedy.bytes > 0) {
+    if (has_cache(description_) && remedy.bytes > 0) {
       FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
     }
     FOREBAY_ASSIGN(diagnosis_.verified,
@@ -243,20 +304,16 @@ class Study {
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
       FOREBAY_ASSIGN(const Filled cache, fill_with_subset(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
-      const Ledger filled = cache.loader->stats();
-      if (filled.caches.empty())
-        return invalid_argument("nothing is kept there: what comes before it is in memory already");
-      const TierStats& ram = filled.caches.front().ram;
       // Some entries were too large to fit. Tries again with as many samples as did fit, less a
       // fifth, since these may be larger.
-      if (ram.declined > 0 && ram.entries > 0 && attempt == 0) {
+      if (cache.declined > 0 && cache.entries > 0 && attempt == 0) {
         samples =
-            whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(ram.entries) /
-                                               static_cast<double>(ram.entries + ram.declined)));
+            whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(cache.entries) /
+                                               static_cast<double>(cache.entries + cache.declined)));
         continue;
       }
-      if (ram.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
-      const auto bytes = static_cast<uint64_t>(static_cast<double>(ram.bytes) * cache.growth);
+      if (cache.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
+      const auto bytes = static_cast<uint64_t>(cache.bytes);
       const double in_memory = share_in_memory(change, bytes);
       if (in_memory < 1 && change.in_memory)
         return out_of_budget(fmt::format("all samples take about {} in memory, and {:.0f} % of that fits; on disk it "
@@ -264,7 +321,7 @@ class Study {
                                          format_byte_size(bytes), 100 * in_memory),
                              bytes);
       if (in_memory < 1)
-        return try_cache_partly_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
+        return try_cache_partly_on_disk(change, samples, bytes, in_memory * static_cast<double>(cache.ram_bytes));
       return compare(*cache.loader, change, bytes);
     }
   }
@@ -282,35 +339,116 @@ class Study {
     return compare(*cache.loader, change, bytes);
   }
 
-  // Fills a cache with few samples, then repeats each of them until epochs are as long as those of
-  // all samples. With only the few samples, all of them cached, the ends of epochs would take most
-  // of the time.
+  // Fills the caches of a change with few samples, part by part, then repeats each of these in the
+  // whole pipeline until epochs are as long as those of all samples. With only the few samples, all
+  // of them cached, the ends of epochs would take most of the time, and parts would lose their
+  // shares.
   Result<Filled> fill_with_subset(const Change& change, int64_t samples, const Json& cache) {
-    FOREBAY_ASSIGN(OpenLoader filled, open_subset(change, samples, 1, cache));
-    FOREBAY_RETURN_IF_ERROR(pass_epoch(*filled, context_));
-    const double growth = cache_growth(*filled, *baseline_, entries_of(*filled));
-    const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
-    const int64_t times = std::min(baseline_->size(), long_enough) / samples;
-    if (!with_versions_ || times < 2) return Filled{std::move(filled), growth};
-    // Loaders of a process with the same cached content share their cache, which is full by now.
-    FOREBAY_ASSIGN(OpenLoader longer, open_subset(change, samples, times, cache));
-    return Filled{entries_of(*longer) == entries_of(*filled) ? longer : filled, growth};
-  }
-  static uint64_t entries_of(const Loader& loader) {
-    const Ledger now = loader.stats();
-    return now.caches.empty() ? 0 : now.caches.front().ram.entries + now.caches.front().disk.entries;
-  }
-  Result<OpenLoader> open_subset(const Change& change, int64_t samples, int64_t times, const Json& cache) {
-    if (with_versions_) {
-      auto few = representative_subset(with_versions_, samples, {.count = times, .alike = true});
-      return open(with_subset(with_source(description_, std::move(few)), change, std::nullopt, cache), change.options);
+    Filled filled;
+    std::vector<OpenLoader> keeping;  // loaders of a process with the same cached content share it
+    std::map<size_t, std::vector<OpSpec>> sources;
+    for (const PartPipeline& part : parts_) {
+      if (!is_about(change, part)) continue;
+      const bool is_whole = parts_.size() == 1;
+      const int64_t few =
+          is_whole ? samples
+                   : whole_batches(static_cast<int64_t>(static_cast<double>(samples) * sample_share_of(part)));
+      FOREBAY_ASSIGN(FilledPart one, fill_part(part, change, few, cache));
+      FOREBAY_RETURN_IF_ERROR(add_entries(part, *one.loader, filled));
+      if (is_whole && one.source.empty()) {
+        filled.loader = std::move(one.loader);
+        return filled;
+      }
+      sources[part.source] = std::move(one.source);
+      keeping.push_back(std::move(one.loader));
     }
-    FOREBAY_ASSIGN(OpenLoader loader, open(with_subset(description_, change, samples, cache), change.options));
-    const OpSpec source = loader->opened().description().steps().front();
-    // For a table, this would read whole row groups for a few rows.
-    if (!supports_subset(source) || !baseline_->row_groups().empty()) return loader;
-    with_versions_ = source.opened;
-    return open_subset(change, samples, times, cache);
+    FOREBAY_ASSIGN(filled.loader, open(with_sources(description_, change, cache, sources), change.options));
+    if (entries_of(*filled.loader) == filled.entries) return filled;
+    if (keeping.size() > 1 || parts_.size() > 1)
+      return unavailable("the parts' entries are not found again in the whole pipeline");
+    filled.loader = std::move(keeping.front());
+    return filled;
+  }
+
+  static bool is_about(const Change& change, const PartPipeline& part) {
+    return change.cache_behind ? part.has(*change.cache_behind) : has_cache(part.alone.description);
+  }
+  double sample_share_of(const PartPipeline& part) const {
+    const auto found = std::ranges::find(diagnosis_.parts, part.name, &PartCost::name);
+    return found == diagnosis_.parts.end() ? 1 : found->sample_share;
+  }
+
+  static uint64_t entries_of(const Loader& loader) {
+    uint64_t entries = 0;
+    for (const CacheStats& cache : loader.stats().caches) entries += cache.ram.entries + cache.disk.entries;
+    return entries;
+  }
+
+  // Adds what a part has in its cache.
+  Status add_entries(const PartPipeline& part, const Loader& loader, Filled& filled) const {
+    const Ledger now = loader.stats();
+    if (now.caches.empty()) return invalid_argument("nothing is kept there: what comes before it is in memory already");
+    const TierStats& ram = now.caches.front().ram;
+    filled.ram_bytes += ram.bytes;
+    filled.entries += entries_of(loader);
+    filled.declined += ram.declined;
+    OpenLoader all = baseline_;
+    const Changed once = without_draws(part.alone.description);
+    if (parts_.size() > 1 || once.description.step_count() < description_.step_count()) {
+      FOREBAY_ASSIGN(all, open({once.description, composed(part.alone.steps, once.steps)}, loader_options_));
+      FOREBAY_RETURN_IF_ERROR(all->prepare());
+    }
+    filled.bytes += static_cast<double>(ram.bytes) * cache_growth(loader, *all, entries_of(loader));
+    return {};
+  }
+
+  Result<FilledPart> fill_part(const PartPipeline& part, const Change& change, int64_t samples, const Json& cache) {
+    Change here = change;
+    if (here.cache_behind) here.cache_behind = part.alone.steps.places[*here.cache_behind];
+    const auto over = [&](const Description& description, std::optional<int64_t> taken) {
+      Changed changed = with_subset(description, here, taken, cache);
+      changed.steps = composed(part.alone.steps, changed.steps);
+      changed.steps.processes = change.processes;
+      return changed;
+    };
+    std::shared_ptr<const Source>& versioned = with_versions_[part.source];
+    if (!versioned) {
+      FOREBAY_ASSIGN(OpenLoader loader, open(over(part.alone.description, samples), change.options));
+      const OpSpec source = loader->opened().description().steps().front();
+      // For a table, this would read whole row groups for a few rows.
+      if (!supports_subset(source) || !loader->row_groups().empty()) {
+        FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
+        return FilledPart{std::move(loader), repeated_source(part, source, samples)};
+      }
+      versioned = source.opened;
+    }
+    const auto few = representative_subset(versioned, samples);
+    FOREBAY_ASSIGN(OpenLoader loader,
+                   open(over(with_source(part.alone.description, few), std::nullopt), change.options));
+    FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
+    OpSpec source = part.alone.description.steps().front();
+    const int64_t times = epoch_of(versioned->size()) / few->size();
+    if (times < 2 && parts_.size() == 1) return FilledPart{std::move(loader)};
+    source.opened = representative_subset(versioned, samples, {.count = std::max<int64_t>(times, 1), .alike = true});
+    return FilledPart{std::move(loader), {std::move(source)}};
+  }
+
+  // A part keeps its length, on which shares depend.
+  int64_t epoch_of(int64_t samples) const {
+    const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
+    return parts_.size() > 1 ? samples : std::min(baseline_->size(), long_enough);
+  }
+
+  // The steps of a source that cannot have copies of its samples; none for the only data set, whose
+  // few samples are then all that is run.
+  std::vector<OpSpec> repeated_source(const PartPipeline& part, const OpSpec& opened, int64_t samples) const {
+    if (parts_.size() == 1) return {};
+    OpSpec source = part.alone.description.steps().front();
+    source.opened = opened.opened;
+    OpSpec take{"take", {{"n", samples}, {"spread", true}}, nullptr, ""};
+    if (!source.opened || source.opened->size() <= samples) return {std::move(source)};
+    const double times = static_cast<double>(source.opened->size()) / static_cast<double>(samples);
+    return {std::move(source), std::move(take), {"repeat", {{"n", times}}, nullptr, ""}};
   }
 
   // Returns as many samples as are made in a few seconds without a trainer, and as fit.
@@ -336,17 +474,18 @@ class Study {
   int64_t base_world() const { return loader_options_.job.world_size.value_or(1); }
 
   Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
-    const Pipeline pipeline(std::make_shared<const Description>(changed.description));
+    // The first windows of parts that follow each other would show the first part alone.
+    const Pipeline pipeline(std::make_shared<const Description>(with_mixed_parts(changed.description)));
     if (options_.open) return options_.open(pipeline, with, changed.steps);
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
     return OpenLoader(std::move(loader));
   }
 
   void report_filter_pass() {
-    const auto filters = [](const OpSpec& step) {
-      return catalog().has_effect(step, OpEffect::kSelection) && catalog().find(step.name)->freezes;
+    const auto filters = [](const NumberedStep& one) {
+      return catalog().has_effect(*one.step, OpEffect::kSelection) && catalog().find(one.step->name)->freezes;
     };
-    if (std::ranges::none_of(description_.steps(), filters)) return;
+    if (std::ranges::none_of(numbered_steps(description_), filters)) return;
     const double epoch = static_cast<double>(baseline_->size()) / median_of(baseline_seen_.rates);
     if (diagnosis_.first_batch_seconds < kLongPass * epoch) return;
     diagnosis_.others.push_back(
@@ -382,7 +521,9 @@ class Study {
   const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader baseline_;
-  std::shared_ptr<const Source> with_versions_;  ///< opened with a cache, so it knows its versions
+  const std::vector<PartPipeline> parts_ = part_pipelines(description_);
+  /// Data sets by their number, opened with a cache, so that they know their versions.
+  std::map<size_t, std::shared_ptr<const Source>> with_versions_;
   Observation baseline_seen_;
   std::vector<double> rates_before_;            ///< rates of the reference, round by round
   double base_samples_ = 0, base_seconds_ = 0;  ///< of all windows of the pipeline as it is

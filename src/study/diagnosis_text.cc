@@ -3,6 +3,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/diagnosis.h"
+#include "study/part_costs.h"
 #include "study/pipeline_json.h"
 
 namespace forebay {
@@ -50,11 +51,13 @@ std::string to_json(const Diagnosis& diagnosis) {
                {"trainer_samples_per_second", diagnosis.trainer_rate ? Json(*diagnosis.trainer_rate) : Json()},
                {"limiter", to_json(diagnosis.first)},
                {"next_limiter", diagnosis.next ? to_json(*diagnosis.next) : Json()},
+               {"parts", Json::array()},
                {"remedies", Json::array()},
                {"others", diagnosis.others},
                {"first_batch_seconds", diagnosis.first_batch_seconds},
                {"verified", diagnosis.verified ? to_json(*diagnosis.verified) : Json()},
                {"seconds", diagnosis.seconds}};
+  for (const PartCost& part : diagnosis.parts) json["parts"].push_back(to_json(part));
   for (const Remedy& remedy : diagnosis.remedies) json["remedies"].push_back(to_json(remedy));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
@@ -64,6 +67,7 @@ std::string to_text(const Diagnosis& diagnosis) {
                                  diagnosis.rate_high);
   if (diagnosis.trainer_rate) text += fmt::format("; your trainer could take {:.0f}", *diagnosis.trainer_rate);
   text += fmt::format(".\nThe limit is {}.\n", diagnosis.first.sentence);
+  text += parts_text(diagnosis.parts);
   if (diagnosis.first.limit == Limit::kTrainer) return text + "To change: nothing here.\n";
   if (diagnosis.remedies.empty()) text += "No change that was tried here gains 5 % or more.\n";
   if (!diagnosis.remedies.empty()) text += "To change, each tried here:\n";

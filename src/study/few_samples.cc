@@ -24,9 +24,9 @@ Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& co
   return copies.alike || copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
 }
 
-class ChosenSamples final : public SampleSource {
+class SubsetSamples final : public SampleSource {
  public:
-  ChosenSamples(std::shared_ptr<const SampleSource> all, std::vector<int64_t> chosen, const Copies& copies)
+  SubsetSamples(std::shared_ptr<const SampleSource> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {}
 
   const Schema& schema() const override { return all_->schema(); }
@@ -45,6 +45,13 @@ class ChosenSamples final : public SampleSource {
   Status load(int64_t id, Buffer fetched, Record& record) const override {
     return all_->load(of(id), std::move(fetched), record);
   }
+  Status load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const override {
+    return all_->load_all(of(id), fetched, record);
+  }
+  std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override {
+    std::shared_ptr<const SampleSource> fewer = all_->with_fields(names);
+    return fewer ? std::make_shared<const SubsetSamples>(std::move(fewer), chosen_, copies_) : nullptr;
+  }
   bool gathers(size_t field) const override { return all_->gathers(field); }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
     std::vector<int64_t> theirs(ids.begin(), ids.end());
@@ -62,9 +69,9 @@ class ChosenSamples final : public SampleSource {
   const Copies copies_;
 };
 
-class ChosenChunks final : public ChunkSource {
+class SubsetChunks final : public ChunkSource {
  public:
-  ChosenChunks(std::shared_ptr<const ChunkSource> all, std::vector<int64_t> chosen, const Copies& copies)
+  SubsetChunks(std::shared_ptr<const ChunkSource> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {
     for (int64_t chunk = 0; chunk < chunks(); ++chunk)
       begins_.push_back(begins_.back() + all_->chunk_begin(of(chunk) + 1) - all_->chunk_begin(of(chunk)));
@@ -100,7 +107,7 @@ class ChosenChunks final : public ChunkSource {
   bool is_mask(size_t field) const override { return all_->is_mask(field); }
   Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override {
     FOREBAY_ASSIGN(std::shared_ptr<const ChunkSource> fewer, all_->with_fields(names));
-    return std::shared_ptr<const ChunkSource>(std::make_shared<ChosenChunks>(std::move(fewer), chosen_, copies_));
+    return std::shared_ptr<const ChunkSource>(std::make_shared<SubsetChunks>(std::move(fewer), chosen_, copies_));
   }
 
  private:
@@ -155,7 +162,7 @@ std::vector<int64_t> of_each_size(int64_t count, int64_t all, const SizeOf& size
 }
 
 std::vector<int64_t> samples_of_each_size(int64_t count, const Source& source) {
-  return of_each_size(count, source.size(), [&](int64_t id) { return source.as_samples()->fetch(id).size; });
+  return of_each_size(count, source.size(), [&](int64_t id) { return source.as_samples()->fetch(id).total_size(); });
 }
 
 /// Rows of some chunks, and the bytes of their columns.
@@ -250,8 +257,8 @@ std::vector<int64_t> chunks_of_each_size(int64_t rows, const ChunkSource& source
 std::shared_ptr<const Source> subset_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies) {
   if (auto chunks = shared_as_chunks(source))
-    return std::make_shared<ChosenChunks>(std::move(chunks), std::move(chosen), copies);
-  return std::make_shared<ChosenSamples>(std::shared_ptr<const SampleSource>(source, source->as_samples()),
+    return std::make_shared<SubsetChunks>(std::move(chunks), std::move(chosen), copies);
+  return std::make_shared<SubsetSamples>(std::shared_ptr<const SampleSource>(source, source->as_samples()),
                                          std::move(chosen), copies);
 }
 

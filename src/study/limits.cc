@@ -58,22 +58,38 @@ bool lacks_cores(const Observation& seen) {
          running_seconds(seen) < kLeastCoreShare * at_best * runnable_seconds(seen);
 }
 
+// Returns the store whose reads took the most time in the windows, before and after them. Parts may
+// be in several stores. Null if there is none.
+std::pair<const StoreStats*, const StoreStats*> busiest_store(const Observation& seen) {
+  std::pair<const StoreStats*, const StoreStats*> busiest{};
+  double most = -1;
+  for (size_t i = 0; i < std::min(seen.before.stores.size(), seen.after.stores.size()); ++i) {
+    const StoreStats &was = seen.before.stores[i], &is = seen.after.stores[i];
+    if (is.seconds - was.seconds <= most) continue;
+    most = is.seconds - was.seconds;
+    busiest = {&was, &is};
+  }
+  return busiest;
+}
+
 // Whether reads are the limit although the wait ends in compute: threads have time, and work on
 // data as soon as it arrives, while nearly all requests are in flight.
 bool waits_for_reads(const Observation& seen) {
-  if (seen.after.stores.empty() || seen.before.stores.empty()) return false;
+  const auto [store_was, store_is] = busiest_store(seen);
+  if (store_is == nullptr) return false;
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
   const double all = thread_seconds(is) - thread_seconds(was);
   const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
   if (all <= 0 || elapsed <= 0 || seen.after.requests <= 0) return false;
-  const double in_flight = (seen.after.stores.front().seconds - seen.before.stores.front().seconds) / elapsed;
+  const double in_flight = (store_is->seconds - store_was->seconds) / elapsed;
   return is.idle - was.idle > kIdleShare * all && in_flight > kRequestShare * seen.after.requests;
 }
 
 std::string storage_sentence(double share, const Observation& seen) {
   std::string text = fmt::format("storage: for {:.0f} % of the time the consumer waited for reads", percent(share));
-  if (seen.after.stores.empty() || seen.before.stores.empty()) return text;
-  const StoreStats &was = seen.before.stores.front(), &is = seen.after.stores.front();
+  const auto [before, after] = busiest_store(seen);
+  if (after == nullptr) return text;
+  const StoreStats &was = *before, &is = *after;
   const auto waited = static_cast<double>(is.waited - was.waited);
   const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
   // If no read ended in this time, there is no latency to report, and nothing to divide by.

@@ -20,6 +20,8 @@
 #include "study/filling.h"
 #include "study/kept_bytes.h"
 #include "study/observation.h"
+#include "study/part_pipelines.h"
+#include "study/profile_parts.h"
 #include "study/sample_cost.h"
 #include "study/strategies.h"
 #include "study/trial.h"
@@ -55,7 +57,8 @@ using OpenLoader = std::shared_ptr<Loader>;
 class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
-      : options_(options), plain_(without_caches(pipeline.description())) {
+      : options_(options), written_(without_caches(pipeline.description())), once_(without_draws(written_.description)),
+        plain_{once_.description, composed(written_.steps, once_.steps)} {
     // If the user limited the epochs, the loader would end in the middle of a window.
     loader_options_.epochs.reset();
     profile_.weights = options.weights;
@@ -63,7 +66,10 @@ class Profiling {
 
   Result<Profile> run() {
     FOREBAY_RETURN_IF_ERROR(measure_baseline());
-    std::vector<Strategy> strategies = strategies_for(plain_.description, options_.files != nullptr);
+    const bool draws = plain_.description.step_count() < written_.description.step_count();
+    if (draws && options_.files)
+      profile_.others.emplace_back("files: for a pipeline without .repeat(), .sample() and .balance(); leave them out");
+    std::vector<Strategy> strategies = strategies_for(plain_.description, options_.files && !draws);
     if (strategies.empty()) profile_.others.emplace_back("keeping anything: there is no place where a cache may stand");
     if (std::string missing = missing_version(plain_.description); !missing.empty())
       profile_.others.push_back(std::move(missing));
@@ -79,11 +85,28 @@ class Profiling {
     rescale_to_baseline();
     rank_strategies(profile_.strategies, profile_.weights, profile_.size);
     FOREBAY_RETURN_IF_ERROR(verify_best());
+    for (Strategy& strategy : profile_.strategies)
+      if (strategy.behind) strategy.behind = written_number(*strategy.behind);
     profile_.seconds = seconds();
     return std::move(profile_);
   }
 
  private:
+  // The number of a step of the pipeline that is tried in the one that is handed over, which also
+  // has draws.
+  size_t written_number(size_t number) const {
+    return static_cast<size_t>(std::ranges::find(once_.steps.places, number) - once_.steps.places.begin());
+  }
+
+  // Sets the pipeline that is handed over.
+  void set_answer(Strategy& strategy) const {
+    Strategy cached = strategy;
+    if (cached.behind) cached.behind = written_number(*cached.behind);
+    const Changed changed = as_written(written_.description, cached);
+    strategy.pipeline = pipeline_of(changed);
+    strategy.steps = composed(written_.steps, changed.steps);
+  }
+
   // Measures the pipeline without caches over all samples.
   Status measure_baseline() {
     FOREBAY_ASSIGN(baseline_, open(plain_));
@@ -92,8 +115,8 @@ class Profiling {
     unchanged_.name = "nothing kept";
     unchanged_.rate = mean_of(seen.rates);
     unchanged_.preparation_seconds = times(inverse(unchanged_.rate), static_cast<double>(profile_.size));
-    unchanged_.pipeline = pipeline_of(plain_);
-    unchanged_.steps = plain_.steps;
+    unchanged_.pipeline = pipeline_of(written_);
+    unchanged_.steps = written_.steps;
     unchanged_.bytes = {0, 0, 0};
     unchanged_.preparing = unchanged_.kept = cost_between(seen.before, seen.after, unchanged_.rate.value);
     profile_.threads = seen.after.threads;
@@ -163,9 +186,7 @@ class Profiling {
     strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
     FOREBAY_RETURN_IF_ERROR(measure_filled(strategy, *loader));
     limit_to_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
-    Changed changed = as_written(plain_.description, strategy);
-    strategy.pipeline = pipeline_of(changed);
-    strategy.steps = steps_from_original(changed.steps);
+    set_answer(strategy);
     add_contender(strategy, std::move(loader), std::move(folder));
     return strategy;
   }
@@ -303,9 +324,7 @@ class Profiling {
     const auto kept = static_cast<double>(filling.entries), all = kept + static_cast<double>(filling.declined);
     strategy.bytes = {static_cast<double>(filling.entry_bytes) * all / kept};
     strategy.entries = all;
-    Changed changed = as_written(plain_.description, strategy);
-    strategy.pipeline = pipeline_of(changed);
-    strategy.steps = steps_from_original(changed.steps);
+    set_answer(strategy);
   }
 
   Status measure_final_rate(Strategy& strategy, Loader& loader) {
@@ -453,14 +472,8 @@ class Profiling {
     return none ? UINT64_MAX : space.available;
   }
 
-  // Returns the places of the original steps, given the places of the steps of the pipeline without
-  // caches.
-  ChangedSteps steps_from_original(const ChangedSteps& steps) const {
-    ChangedSteps both;
-    // Composes two moves: original to plain, plain to changed.
-    for (const size_t position : plain_.steps.places) both.places.push_back(steps.places[position]);
-    return both;
-  }
+  // Composes two moves: original to plain, plain to changed.
+  ChangedSteps steps_from_original(const ChangedSteps& steps) const { return composed(plain_.steps, steps); }
 
   static Pipeline pipeline_of(const Changed& changed) {
     return Pipeline(std::make_shared<const Description>(changed.description));
@@ -481,7 +494,9 @@ class Profiling {
   const ProfileOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
   const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over, options_.pace};
-  const Changed plain_;
+  const Changed written_;  ///< the pipeline without caches
+  const Changed once_;     ///< without draws, relative to that
+  const Changed plain_;    ///< the same relative to the original: what is tried
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader baseline_;
   Strategy unchanged_;
@@ -503,7 +518,8 @@ const Strategy* Profile::unchanged() const {
 
 Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options) {
   FOREBAY_RETURN_IF_ERROR(check_supported(pipeline.description(), "profile()"));
-  return Profiling(pipeline, options).run();
+  const bool has_parts = part_pipelines(pipeline.description()).size() > 1;
+  return has_parts ? profile_parts(pipeline, options) : Profiling(pipeline, options).run();
 }
 
 }  // namespace forebay

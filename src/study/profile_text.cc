@@ -7,6 +7,8 @@
 #include "base/byte_size.h"
 #include "forebay/profile.h"
 #include "pipeline/op_spec.h"
+#include "study/part_costs.h"
+#include "study/part_pipelines.h"
 #include "study/pipeline_json.h"
 #include "study/profile_words.h"
 
@@ -46,13 +48,20 @@ Json to_json(const Strategy& strategy) {
           {"pipeline", description_json(strategy.pipeline)}};
 }
 
+Json to_json(const PartProfile& part) {
+  Json json = to_json(part.cost);
+  json["strategies"] = Json::array();
+  for (const Strategy& strategy : part.strategies) json["strategies"].push_back(to_json(strategy));
+  return json;
+}
+
 // Names the command that makes the files of the best strategy, or mentions files as an alternative.
 std::string files_sentence(const Profile& profile) {
   const Strategy& best = profile.strategies.front();
   if (best.tier == StrategyTier::kFiles) return fmt::format("Its files are made by: {}\n", best.command);
-  if (best.tier != StrategyTier::kDisk || !best.behind) return {};
+  if (best.tier != StrategyTier::kDisk || !best.behind || !profile.parts.empty()) return {};
   return fmt::format("As files that others read, too: forebay materialize PIPELINE.json FOLDER --cut {}\n",
-                     best.pipeline.description().steps()[*best.behind].name);
+                     numbered_steps(best.pipeline.description())[*best.behind].step->name);
 }
 
 std::string row_of(const Strategy& strategy) {
@@ -62,6 +71,12 @@ std::string row_of(const Strategy& strategy) {
 }
 
 }  // namespace
+
+std::vector<PartCost> costs_of(const Profile& profile) {
+  std::vector<PartCost> costs;
+  for (const PartProfile& part : profile.parts) costs.push_back(part.cost);
+  return costs;
+}
 
 std::string duration_text(double seconds) {
   if (seconds < 100) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
@@ -117,6 +132,12 @@ std::string to_text(const Profile& profile) {
       "others; pays off: after so many epochs.\n",
       tried_sentence(profile), profile.weights.preparation, profile.weights.storage, profile.weights.throughput);
   text += files_sentence(profile);
+  text += parts_text(costs_of(profile));
+  for (const PartProfile& part : profile.parts) {
+    if (part.strategies.empty()) continue;
+    const Strategy& best = part.strategies.front();
+    text += fmt::format("  {}, by itself: best {}, {} samples/s\n", part.cost.name, name_text(best), rate_text(best));
+  }
   if (!profile.others.empty()) text += "Beside that:\n";
   for (const std::string& other : profile.others) text += fmt::format("  - {}\n", other);
   return text;
@@ -132,9 +153,11 @@ std::string to_json(const Profile& profile) {
                  {"storage", profile.weights.storage},
                  {"throughput", profile.weights.throughput}}},
                {"strategies", Json::array()},
+               {"parts", Json::array()},
                {"others", profile.others},
                {"seconds", profile.seconds}};
   for (const Strategy& strategy : profile.strategies) json["strategies"].push_back(to_json(strategy));
+  for (const PartProfile& part : profile.parts) json["parts"].push_back(to_json(part));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

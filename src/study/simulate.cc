@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +16,7 @@
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
+#include "loader/samples/unread_plan.h"
 #include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "plan/equal_batches.h"
@@ -21,53 +26,95 @@ namespace forebay {
 
 namespace {
 
+constexpr int64_t kMostSlowRows = 200'000;  // whose owners take microseconds each
+
+Status unknown_sizes() {
+  return invalid_argument(
+      "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
+      "stored; --sample-bytes)");
+}
+
 // Estimates mean and spread of the sizes from some thousands of samples all over the data set.
-Status measure_sizes(const Source& source, const Selection& selection, SimulationOptions& options) {
-  const auto unknown = [] {
-    return invalid_argument(
-        "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
-        "stored; --sample-bytes)");
-  };
-  // A chunk does not show the sizes of its rows, and an empty selection has no sizes.
-  if (source.as_chunks() != nullptr || selection.size() == 0) return unknown();
+Result<SampleSizes> measured_sizes(const SampleSource& source, const Selection& selection) {
   double sum = 0, logs = 0, squares = 0;
+  // An empty selection has no sizes.
+  if (selection.size() == 0) return unknown_sizes();
   const int64_t looked = std::min<int64_t>(selection.size(), 4096);
   for (int64_t i = 0; i < looked; ++i) {
     // Evenly spread, since neighbours are often alike. Uses doubles, whose product does not
     // overflow.
     const int64_t index = static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(selection.size()) /
                                                static_cast<double>(looked));
-    const auto size = static_cast<double>(source.as_samples()->fetch(selection.id_at(index)).size);
+    const auto size = static_cast<double>(source.fetch(selection.id_at(index)).total_size());
     // The logarithm of 0 is undefined, and would make every figure NaN.
-    if (size <= 0) return unknown();
+    if (size <= 0) return unknown_sizes();
     sum += size;
     logs += std::log(size);
     squares += std::log(size) * std::log(size);
   }
   const auto n = static_cast<double>(looked);
-  options.sample_bytes = sum / n;
   // Spread of the logarithms, as a log-normal distribution needs it. Rounding may give less than 0.
-  options.spread = std::sqrt(std::max(0.0, squares / n - logs / n * (logs / n)));
-  return {};
+  return SampleSizes{sum / n, std::sqrt(std::max(0.0, squares / n - logs / n * (logs / n)))};
 }
 
-Status complete(const std::optional<Pipeline>& pipeline, SimulationOptions& options) {
+// The rows of a chunk have one size, since it does not show those of each.
+SampleSizes sizes_of_rows(const ChunkSource& source) {
+  double bytes = 0;
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk)
+    bytes += static_cast<double>(source.chunk_cost(chunk).fetched_bytes);
+  return {bytes / static_cast<double>(std::max<int64_t>(source.size(), 1)), 0};
+}
+
+Result<SampleSizes> sizes_of(const BranchData& data, const SimulationOptions& options) {
+  if (options.sample_bytes) return SampleSizes{*options.sample_bytes, options.spread};
+  const std::string name = data.branch.name();
+  if (const ChunkSource* const chunks = data.source->as_chunks()) {
+    // One data set alone is asked for the size of a row.
+    if (const SampleSizes rows = sizes_of_rows(*chunks); rows.mean > 0 && !name.empty()) return rows;
+    return unknown_sizes();
+  }
+  Result<SampleSizes> sizes = measured_sizes(*data.source->as_samples(), *data.chosen.selection);
+  if (sizes.ok() || name.empty()) return sizes;
+  return invalid_argument(fmt::format("the part '{}': {}", name, sizes.status().message()));
+}
+
+// Fills in what the data sets tell. Returns those of a pipeline over several, or over one that is
+// repeated; nothing for a single data set.
+Result<std::optional<SimulatedParts>> complete(const std::optional<Pipeline>& pipeline, SimulationOptions& options) {
+  std::optional<SimulatedParts> parts;
   if (pipeline && !options.batch_size) options.batch_size = batch_size(pipeline->description());
   if (!options.batch_size)
     return invalid_argument("simulate: without a pipeline, give batch_size= (rows a rank and step; --batch)");
-  if (options.samples > 0 && options.sample_bytes) return {};
+  if (options.samples > 0 && options.sample_bytes) return parts;
   if (!pipeline) return invalid_argument("simulate: without a pipeline, give samples= and sample_bytes=");
   const Description& description = pipeline->description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
-  FOREBAY_RETURN_IF_ERROR(expect_one_data_set(description, "simulate()"));
   if (is_unbounded(description.steps().front()))
     return invalid_argument(
         "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "
         "have");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
-  const auto selection = select_unread(description, source.get(), source->size());
-  if (options.samples == 0) options.samples = selection->size();
-  return options.sample_bytes ? Status() : measure_sizes(*source, *selection, options);
+  FOREBAY_ASSIGN(const DataPlan data, unread_plan(description, source, {}, options.seed, "simulate()"));
+  const bool is_one = data.branches.size() == 1 && data.size() == data.branches.front().chosen.size();
+  if (!is_one && options.samples > 0)
+    return invalid_argument(
+        "simulate: samples= is the number of one data set, and this pipeline's epoch follows from those of its parts; "
+        "leave it out");
+  if (options.samples == 0) options.samples = data.size();
+  if (!is_one) parts = SimulatedParts{std::make_shared<const PlanOrder>(data.plan), {}};
+  const bool slow = parts && std::max(parts->order->ids(), parts->order->size()) > PlanOrder::kMostRemembered;
+  if (slow) options.most_rows = std::min(options.most_rows, kMostSlowRows);
+  const std::vector<double> shares = shares_of_branches(*data.plan);
+  SampleSizes mean;
+  for (size_t i = 0; i < data.branches.size(); ++i) {
+    FOREBAY_ASSIGN(const SampleSizes sizes, sizes_of(data.branches[i], options));
+    mean.mean += shares[i] * sizes.mean;
+    mean.spread += shares[i] * sizes.spread;
+    if (parts) parts->sizes.push_back(sizes);
+  }
+  options.sample_bytes = mean.mean;
+  options.spread = mean.spread;
+  return parts;
 }
 
 Status check_figures(const SimulationOptions& o) {
@@ -152,7 +199,8 @@ double Simulation::gain() const {
 }
 
 Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationOptions options) {
-  FOREBAY_RETURN_IF_ERROR(complete(pipeline, options));
+  FOREBAY_ASSIGN(const std::optional<SimulatedParts> parts, complete(pipeline, options));
+  const SimulatedParts* const of = parts ? &*parts : nullptr;
   FOREBAY_RETURN_IF_ERROR(check_figures(options));
   Simulation found;
   found.options = options;
@@ -160,12 +208,12 @@ Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationO
   found.model = model_of(options);
   for (const SimulatedPolicy policy :
        {SimulatedPolicy::kLocal, SimulatedPolicy::kCount, SimulatedPolicy::kRegular, SimulatedPolicy::kClairvoyant})
-    found.runs.push_back(run_virtually(policy, options));
+    found.runs.push_back(run_virtually(policy, options, of));
   for (const auto& [change, other] : others(options)) {
     // A change may leave the allowed range, such as twice the largest batch; then it is not
     // proposed.
     if (!check_figures(other).ok()) continue;
-    const double seconds = run_virtually(SimulatedPolicy::kLocal, other).steady().seconds;
+    const double seconds = run_virtually(SimulatedPolicy::kLocal, other, of).steady().seconds;
     found.changes.push_back({change, seconds > 0 ? found.local().steady().seconds / seconds : 1});
   }
   std::stable_sort(found.changes.begin(), found.changes.end(),

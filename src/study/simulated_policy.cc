@@ -57,14 +57,16 @@ int64_t steps_gone_through(const SimulationOptions& options) {
 // One run of a policy: takes the steps of the plan through a VirtualCluster.
 class VirtualRun {
  public:
-  VirtualRun(SimulatedPolicy policy, const SimulationOptions& options)
+  VirtualRun(SimulatedPolicy policy, const SimulationOptions& options, const SimulatedParts* parts)
       : policy_(policy), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
-        fits_(rows_that_fit(options)), order_(shuffled_order(options.samples, options.seed)),
+        fits_(rows_that_fit(options)), parts_(parts), order_(order_of(options, parts)),
         placement_(std::make_shared<const Placement>(
             order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
         schedule_(schedule_of(options)),
-        assignment_(policy == SimulatedPolicy::kLocal ? by_first_reader() : assignment_by_count()),
-        sizes_(*options.sample_bytes, options.spread, options.seed), cluster_(options) {
+        assignment_(policy == SimulatedPolicy::kLocal ? by_first_reader() : assignment_by_count()), cluster_(options) {
+    if (parts == nullptr) sizes_.emplace_back(*options.sample_bytes, options.spread, options.seed);
+    for (size_t i = 0; parts != nullptr && i < parts->sizes.size(); ++i)
+      sizes_.emplace_back(parts->sizes[i].mean, parts->sizes[i].spread, options.seed);
     const auto samples = static_cast<double>(options.samples);
     const double a_host = std::min(1.0, static_cast<double>(fits_.in_all) / samples);
     own_cache_share_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
@@ -82,6 +84,11 @@ class VirtualRun {
   }
 
  private:
+  static std::shared_ptr<const Order> order_of(const SimulationOptions& options, const SimulatedParts* parts) {
+    if (parts != nullptr) return parts->order;
+    return shuffled_order(options.samples, options.seed);
+  }
+
   // As in the loader: ranks do not know each other's budgets, so each sample counts as cached by
   // the host that reads it first.
   std::shared_ptr<const ShardAssignment> by_first_reader() const {
@@ -133,7 +140,7 @@ class VirtualRun {
   }
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
-    const double bytes = sizes_.of(id);
+    const double bytes = sizes_[parts_ != nullptr ? parts_->order->leaf_of(id) : 0].of(id);
     // In the first epoch all caches are empty; the regular policy has no caches.
     if (epoch == 0 || policy_ == SimulatedPolicy::kRegular) return cluster_.from_storage(host, bytes);
     if (policy_ == SimulatedPolicy::kClairvoyant) return place_clairvoyant_row(epoch, id, host, bytes);
@@ -165,11 +172,12 @@ class VirtualRun {
   const SimulationOptions& options_;
   const Hosts hosts_;
   const RowsThatFit fits_;
+  const SimulatedParts* const parts_;
   const std::shared_ptr<const Order> order_;
   const std::shared_ptr<const Placement> placement_;
   const EqualBatches schedule_;
   const std::shared_ptr<const ShardAssignment> assignment_;
-  const DrawnSizes sizes_;
+  std::vector<DrawnSizes> sizes_;  // by data set
   double own_cache_share_ = 0, uncached_share_ = 0, ram_share_ = 0;
   double spare_rows_ = 0, remote_rows_ = 0;  // rows that fit in addition to own ones; rows of other hosts
   double from_peers_ = 0;                    // rows, over all hosts
@@ -220,8 +228,8 @@ double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs) {
   return std::min(1.0, hits);
 }
 
-SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options) {
-  return VirtualRun(policy, options).run();
+SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options, const SimulatedParts* parts) {
+  return VirtualRun(policy, options, parts).run();
 }
 
 double share_gone_through(const SimulationOptions& options) {

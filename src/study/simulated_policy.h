@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "forebay/simulation.h"
+#include "plan/plan_order.h"
 
 namespace forebay {
 
@@ -26,6 +28,17 @@ class DrawnSizes {
   uint64_t seed_;
 };
 
+/// Sizes of the samples of one data set: mean in bytes, and standard deviation of log(size).
+struct SampleSizes {
+  double mean = 0, spread = 0;
+};
+
+/// Several data sets as one, or one that is repeated.
+struct SimulatedParts {
+  std::shared_ptr<const PlanOrder> order;
+  std::vector<SampleSizes> sizes;  ///< by leaf of the plan
+};
+
 /// Number of rows that fit into the memory of a host, and into its memory and disk.
 struct RowsThatFit {
   int64_t in_ram = 0, in_all = 0;
@@ -37,8 +50,8 @@ RowsThatFit rows_that_fit(const SimulationOptions& options);
 double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs);
 
 /// Simulates the epochs with the plan's own order, shard assignment and placement. `options` are
-/// complete.
-SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options);
+/// complete. Without `parts`, the samples are those of one data set that is shuffled.
+SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& options, const SimulatedParts* parts);
 /// Returns the share of an epoch that is simulated.
 double share_gone_through(const SimulationOptions& options);
 

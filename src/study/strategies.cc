@@ -10,17 +10,11 @@
 #include "loader/describe/check.h"
 #include "pipeline/op_spec.h"
 #include "study/kept_bytes.h"
+#include "study/part_pipelines.h"
 
 namespace forebay {
 
 namespace {
-
-std::string name_of(const Description& description, size_t behind, StrategyTier tier, const std::string& compression) {
-  if (tier == StrategyTier::kFiles) return fmt::format("files behind {}", description.steps()[behind].name);
-  return fmt::format("cache behind {}, {}{}", description.steps()[behind].name,
-                     tier == StrategyTier::kMemory ? "in memory" : "on disk",
-                     compression.empty() ? "" : ", " + compression);
-}
 
 Json cache_args(const Strategy& strategy, uint64_t bytes) {
   Json args = {{"ram", strategy.tier == StrategyTier::kMemory ? bytes : 0},
@@ -37,10 +31,10 @@ std::vector<size_t> cut_steps(const Description& description, const Strategy& ki
   // A result that may be cached in memory may be written to files, as in materialize_cuts().
   std::vector<size_t> steps = cache_places(description, {{"ram", UINT64_C(1) << 30}, {"disk", 0}});
   // A cut is named by its step, and a name means the last step of that name.
+  const std::vector<NumberedStep> named = numbered_steps(description);
   std::erase_if(steps, [&](size_t step) {
-    return std::any_of(steps.begin(), steps.end(), [&](size_t later) {
-      return later > step && description.steps()[later].name == description.steps()[step].name;
-    });
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](size_t later) { return later > step && named[later].step->name == named[step].step->name; });
   });
   return steps;
 }
@@ -80,6 +74,12 @@ std::pair<double, double> range_of(const std::vector<Strategy>& strategies, cons
 
 }  // namespace
 
+std::string strategy_name(const std::string& step, StrategyTier tier, const std::string& compression) {
+  if (tier == StrategyTier::kFiles) return fmt::format("files behind {}", step);
+  return fmt::format("cache behind {}, {}{}", step, tier == StrategyTier::kMemory ? "in memory" : "on disk",
+                     compression.empty() ? "" : ", " + compression);
+}
+
 std::optional<ProfileWeights> weights_named(std::string_view name) {
   if (name == "throughput") return ProfileWeights{0, 0, 1};
   if (name == "deadline") return ProfileWeights{1, 0, 1};
@@ -89,6 +89,7 @@ std::optional<ProfileWeights> weights_named(std::string_view name) {
 
 std::vector<Strategy> strategies_for(const Description& description, bool files) {
   std::vector<Strategy> strategies;
+  const std::vector<NumberedStep> named = numbered_steps(description);
   constexpr std::array<std::pair<StrategyTier, const char*>, 5> kKinds = {{{StrategyTier::kMemory, ""},
                                                                            {StrategyTier::kDisk, ""},
                                                                            {StrategyTier::kFiles, ""},
@@ -99,7 +100,7 @@ std::vector<Strategy> strategies_for(const Description& description, bool files)
     const Strategy kind{.name = {}, .behind = {}, .tier = tier, .compression = compression};
     const std::vector<size_t> steps = cut_steps(description, kind);
     for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-      strategies.push_back({.name = name_of(description, *step, tier, compression),
+      strategies.push_back({.name = strategy_name(named[*step].name(), tier, compression),
                             .behind = *step,
                             .tier = tier,
                             .compression = compression});
@@ -114,13 +115,17 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
   return with_cache(description, strategy.behind, args, samples);
 }
 
-Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder) {
+Json written_cache_args(const Strategy& strategy, const std::string& folder) {
   // A cache that is slightly too small would decline samples in every epoch.
   const bool on_disk = strategy.tier == StrategyTier::kDisk;
   Json args =
       cache_args(strategy, on_disk ? disk_budget_for(strategy.bytes, strategy.entries) : budget_for(strategy.bytes));
   if (!folder.empty() && on_disk) args["dir"] = folder;
-  return with_cache(description, strategy.behind, args, std::nullopt);
+  return args;
+}
+
+Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder) {
+  return with_cache(description, strategy.behind, written_cache_args(strategy, folder), std::nullopt);
 }
 
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) {

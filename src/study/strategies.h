@@ -16,10 +16,16 @@ namespace forebay {
 /// each kind, places after the most work come first.
 std::vector<Strategy> strategies_for(const Description& description, bool files = false);
 
+/// Returns the name of a strategy: "cache behind resize, on disk, zstd".
+std::string strategy_name(const std::string& step, StrategyTier tier, const std::string& compression);
+
 /// Returns the description with the cache of a strategy, over `samples` samples, spread over the
 /// data set, or over all, with a budget of `bytes`. A cache on disk is in `folder`.
 Changed for_trial(const Description& description, const Strategy& strategy, std::optional<int64_t> samples,
                   uint64_t bytes, const std::string& folder);
+/// Returns the arguments of a strategy's cache as the user would write them, with a budget for all
+/// samples. A cache on disk is in `folder`, if given.
+Json written_cache_args(const Strategy& strategy, const std::string& folder = {});
 /// Returns the description as the user would write it, with a budget for all samples. A cache on
 /// disk is in `folder`, if given.
 Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder = {});

@@ -276,9 +276,17 @@ def test_arrays_of_all_parts_are_held():
     assert both.batch(2).check() == []
 
 
-@pytest.mark.parametrize("study", [
-    fb.profile, fb.diagnose, lambda pipeline: fb.simulate(pipeline, hosts=1), lambda pipeline: fb.materialize(pipeline, "nowhere")])
-@pytest.mark.parametrize("pipeline", [fb.concat(fb.arrays(x=np.arange(4))), fb.arrays(x=np.arange(4)).repeat(2)])
-def test_studies_are_for_one_data_set(study, pipeline):
-    with pytest.raises(fb.Unsupported, match="yet"):
-        study(pipeline.batch(2))
+def test_what_comes_when_is_not_written():
+    parts = {name: fb.arrays(x=np.arange(4)) for name in ("a", "b", "c", "d")}
+    with pytest.raises(fb.Unsupported, match='not for a mix of 4 data sets: it writes one') as refused:
+        fb.materialize(fb.mix(parts).batch(2), "nowhere")
+    assert '\n  forebay materialize b.json FOLDER/b' in str(refused.value) and 'fb.mix({"a": fb.materialized("FOLDER/a"), ' in str(refused.value)
+    with pytest.raises(fb.Unsupported, match="not for a concat of 1 data sets"):
+        fb.materialize(fb.concat(fb.arrays(x=np.arange(4))).batch(2), "nowhere")
+
+
+@pytest.mark.parametrize("study", [fb.profile, fb.diagnose])
+def test_packed_parts_are_not_studied(study):
+    packed = fb.arrays(x=np.arange(4)).pack(8)
+    with pytest.raises(fb.Unsupported, match="without .pack"):
+        study(fb.mix({"a": packed, "b": packed}, weights={"a": 1, "b": 1}).batch(2))

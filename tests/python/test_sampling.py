@@ -323,7 +323,6 @@ def test_weights_are_a_name_or_numbers(weights):
         numbers().sample(5, weights=weights)
 
 
-@pytest.mark.parametrize("use", [lambda p: fb.simulate(p, hosts=1), lambda p: fb.profile(p), lambda p: fb.materialize(p, "x"), lambda p: fb.diagnose(p)])
-def test_studies_say_that_they_are_not_for_draws_yet(use):
+def test_the_simulation_says_that_it_is_not_for_draws_yet():
     with pytest.raises(fb.Unsupported, match=r"\.sample\(\) yet"):
-        use(numbers().sample(5).batch(2))
+        fb.simulate(numbers().sample(5).batch(2), hosts=1)

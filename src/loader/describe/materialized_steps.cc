@@ -36,22 +36,60 @@ Json json_of(const OpSpec& step, bool source) {
     value = std::move(shown);
   }
   Json json = {{"op", step.name}, {"args", std::move(args)}};
+  for (const PipelinePart& part : step.parts) {
+    Json steps = Json::array();
+    for (const OpSpec& inner : part.pipeline.steps()) {
+      steps.push_back(json_of(inner, steps.empty()));
+      hidden = hidden || steps.back().contains("hidden");
+    }
+    json["parts"].push_back({{"name", part.name}, {"steps", std::move(steps)}});
+  }
   if (hidden) json["hidden"] = true;
   if (!step.attachment_name.empty()) json["attachment"] = step.attachment_name;
   return json;
 }
 
+std::string text_in(const Json& json, const char* name) {
+  const Json value = json.is_object() ? json.value(name, Json()) : Json();
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+OpSpec step_from(const Json& json);
+
+// Parts of a zip, whose steps have no parts.
+std::vector<PipelinePart> parts_from(const Json& json) {
+  std::vector<PipelinePart> parts;
+  for (const Json& part : json.is_array() ? json : Json::array()) {
+    const Json listed = part.is_object() ? part.value("steps", Json()) : Json();
+    std::vector<OpSpec> steps;
+    for (const Json& step : listed.is_array() ? listed : Json::array())
+      if (step.is_object() && !step.contains("parts")) steps.push_back(step_from(step));
+    parts.push_back({text_in(part, "name"), Description::of(std::move(steps))});
+  }
+  return parts;
+}
+
 OpSpec step_from(const Json& json) {
-  const auto text = [&](const char* name) {
-    const Json value = json.value(name, Json());
-    return value.is_string() ? value.get<std::string>() : std::string();
-  };
+  const auto text = [&](const char* name) { return text_in(json, name); };
   OpSpec step;
   step.name = text("op");
   step.args = json.value("args", Json());
   if (!step.args.is_object()) step.args = Json::object();
   step.attachment_name = text("attachment");
+  step.parts = parts_from(json.value("parts", Json()));
   return step;
+}
+
+// Removes the arguments of a data set, or of those side by side, which say where they are.
+void forget_place(Json& source) {
+  source.erase("hidden");
+  if (!source.contains("parts") || !source["parts"].is_array()) {
+    source.erase("args");
+    return;
+  }
+  for (Json& part : source["parts"])
+    if (part.is_object() && part.contains("steps") && !part["steps"].empty() && part["steps"][0].is_object())
+      forget_place(part["steps"][0]);
 }
 
 }  // namespace
@@ -96,8 +134,7 @@ bool same_but_source(const std::string& steps, const std::string& others) {
   Json a = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
   Json b = Json::parse(others, nullptr, /*allow_exceptions=*/false);
   if (!a.is_array() || !b.is_array() || a.empty() || b.empty() || !a[0].is_object() || !b[0].is_object()) return false;
-  for (Json* const json : {&a, &b})
-    for (const char* name : {"args", "hidden"}) (*json)[0].erase(name);
+  for (Json* const json : {&a, &b}) forget_place((*json)[0]);
   return a == b;
 }
 

@@ -249,7 +249,7 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
     }
     data.branch = std::move(branch);
   }
-  if (all.size() > 1) align_fields(all);
+  if (all.size() > 1 && parts != nullptr) align_fields(all);
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/byte_size.h"
 #include "study/report/pages.h"
+#include "study/report/parts_section.h"
 
 namespace forebay {
 
@@ -99,6 +100,7 @@ Page diagnosis_page(const Diagnosis& diagnosis, const std::string& subject) {
        fmt::format("{} of the time", format_figure(diagnosis.first.share, PlotUnit::kShare))},
       {"next limit", diagnosis.next ? std::string(name_of(diagnosis.next->limit)) : "-", "with the first change"}};
   page.sections = {remedies_section(diagnosis), rates_section(diagnosis), limits_section(diagnosis)};
+  if (!diagnosis.parts.empty()) page.sections.push_back(parts_section(diagnosis.parts));
   if (!diagnosis.others.empty()) {
     Section others{"Beside that", {}};
     for (const std::string& other : diagnosis.others) others.blocks.push_back(Paragraph{other});

@@ -5,6 +5,7 @@
 
 #include "study/profile_words.h"
 #include "study/report/pages.h"
+#include "study/report/parts_section.h"
 
 namespace forebay {
 
@@ -63,6 +64,7 @@ Page profile_page(const Profile& profile, const std::string& subject) {
   page.sections = {speeds_section(profile)};
   if (profile.strategies.size() > 1) page.sections.push_back(room_section(profile));
   page.sections.push_back(table_section(profile));
+  if (!profile.parts.empty()) page.sections.push_back(parts_section(costs_of(profile)));
   if (!profile.others.empty()) {
     Section others{"Beside that", {}};
     for (const std::string& other : profile.others) others.blocks.push_back(Paragraph{other});

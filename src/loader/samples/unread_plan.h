@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/samples/data_plan.h"
+
+namespace forebay {
+
+/// Returns the plan of a pipeline as far as it is known without reading rows: samples that a
+/// `.filter()` drops are still included, and a `.pack()` is ignored. `source` is its open source. If that is null, `sizes` has
+/// the number of samples of each data set, by the name of its part; "" for a pipeline over one.
+///
+/// InvalidArgument for other names than those of the parts. Unsupported for steps that decide by
+/// values how often a sample comes, or in which batch; `what` needs the plan: "simulate()".
+Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
+                             const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what);
+
+/// Returns the share of each branch in the first 65,536 positions of a plan.
+std::vector<double> shares_of_branches(const PlanNode& plan);
+
+}  // namespace forebay
