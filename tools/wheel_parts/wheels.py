@@ -37,6 +37,8 @@ cp {prefix}/licences/* "$licences/"
 {environment}/bin/python -m wheel pack -d licensed unpacked/*
 LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --strip --zip-compression-level 9 \\
   --exclude libforebay.so --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' -w repaired licensed/*.whl
+ls -l repaired
+advzip --recompress --shrink-insane --iter 15 --quiet repaired/*.whl  # zopfli: files of the same bytes in fewer, which unpack as fast
 """
 
 
@@ -72,7 +74,7 @@ def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> 
 
 
 def described(wheel: Path) -> str:
-    """What a wheel is: its tag, its size, and its native files. Raises Failed where it is not what is promised."""
+    """What a wheel is: its tag, its size, and its native files with their sizes, alone and compressed. Raises Failed where it is not what is promised."""
     problems, lines = [], [f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB"]
     if PLATFORM not in wheel.name:
         problems.append(f"its tag is not {PLATFORM}")
@@ -84,6 +86,7 @@ def described(wheel: Path) -> str:
         archive.extractall(folder)
         bundled = {Path(name).name for name in archive.namelist() if ".so" in name}
         licences = {Path(name).stem for name in archive.namelist() if "/licenses/libraries/" in name}
+        compressed = {entry.filename: entry.compress_size for entry in archive.infolist()}
     for file in sorted(folder.rglob("*")):
         if not file.is_file() or file.read_bytes()[:4] != b"\x7fELF":
             continue
@@ -93,7 +96,9 @@ def described(wheel: Path) -> str:
         strangers = [name for name in others if name not in bundled and not PYARROW.fullmatch(name)]
         if strangers:
             problems.append(f"{file.name} needs {', '.join(strangers)}")
-        lines.append(f"  {file.relative_to(folder)}: {file.stat().st_size / 1e6:.1f} MB, glibc {newest}{', with ' + ', '.join(others) if others else ''}")
+        name = str(file.relative_to(folder))
+        sizes = f"{file.stat().st_size / 1e6:.1f} MB, {compressed[name] / 1e6:.2f} in the wheel"
+        lines.append(f"  {name}: {sizes}, glibc {newest}{', with ' + ', '.join(others) if others else ''}")
     shutil.rmtree(folder)
     if len(licences) < 20:
         problems.append(f"licences are missing: there are {', '.join(sorted(licences))}")
