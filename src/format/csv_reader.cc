@@ -4,10 +4,6 @@
 
 namespace forebay {
 
-namespace {
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-}
-
 Status CsvReader::feed(std::string_view piece) {
   if (at_begin_) {
     // Pieces may be single bytes, so the mark may arrive in three of them.

@@ -10,6 +10,9 @@
 
 namespace forebay {
 
+/// UTF-8 text may begin with it. Programs on Windows write it.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Parses RFC 4180 text that arrives in pieces: quoted fields with separators, newlines and doubled
 /// quotes inside, CRLF or LF, an optional byte-order mark. Empty lines are skipped. A quote inside
 /// an unquoted field is an ordinary character. Rows are limited in bytes and fields, so memory is

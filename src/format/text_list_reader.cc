@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r", kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kBlanks = " \t\r";
 
 /// Where the first line that is not blank begins, behind a byte-order mark; npos if there is none.
 size_t first_text(std::string_view text) {
