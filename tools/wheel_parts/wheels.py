@@ -37,8 +37,8 @@ cp {prefix}/licences/* "$licences/"
 {environment}/bin/python -m wheel pack -d licensed unpacked/*
 LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --strip --zip-compression-level 9 \\
   --exclude libforebay.so --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' -w repaired licensed/*.whl
-ls -l repaired
-advzip --recompress --shrink-insane --iter 15 --quiet repaired/*.whl  # zopfli: files of the same bytes in fewer, which unpack as fast
+# 3.5 % smaller, as any unpacker reads it. Its zopfli (--shrink-insane) takes twice the time for 0.1 % more.
+advzip --recompress --shrink-extra --quiet repaired/*.whl
 """
 
 
