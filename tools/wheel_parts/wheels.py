@@ -63,6 +63,8 @@ def licences_of_headers(root: Root) -> None:
 def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> Path:
     """The wheel for this interpreter, in `output`."""
     copied(source, root / "forebay", source_files(source))
+    # The copy has no repository that CMake could ask for the commit (cmake/ForebayRevision.cmake).
+    (root / "forebay/cmake/revision.txt").write_text(host("git", "-C", source, "rev-parse", "HEAD"))
     licences_of_headers(root)
     words = {"name": python.name, "environment": python.environment, "jobs": jobs, "prefix": PREFIX, "arrows": ARROWS}
     host(sys.executable, source / "tools/arrow_releases", root / ARROWS)
