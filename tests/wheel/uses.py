@@ -34,7 +34,7 @@ def versions():
     told = subprocess.run([PROGRAM, "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
     revision = re.search(r"^  revision +([0-9a-f]{40})$", told, re.MULTILINE)
     assert revision, told
-    modules = dict(re.findall(r"^  (\w+) +(loads|missing): ", told, re.MULTILINE))
+    modules = dict(re.findall(r"^  (\w+) +(loads|missing)\b", told, re.MULTILINE))
     assert modules.pop("arrow") and modules and set(modules.values()) == {"loads"}, told
     return f"{revision[1][:12]}, {', '.join(modules)}"
 
