@@ -2,10 +2,22 @@
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("FOREBAY_BUILD", ROOT / "build" / "dev"))
+
+
+def _program():
+    """The program `forebay` that is tested: the one named, else that of the build, else the one that was installed with the package."""
+    if named := os.environ.get("FOREBAY_PROGRAM"):
+        return Path(named)
+    built = BUILD / "src" / "cli" / "forebay"
+    return built if built.exists() else Path(sysconfig.get_path("scripts")) / "forebay"
+
+
+PROGRAM = _program()
 
 
 def run(*command, timeout_s=300):

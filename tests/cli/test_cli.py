@@ -1,4 +1,4 @@
-"""The program `forebay`, run as a user runs it. FOREBAY_PROGRAM names it; else it is looked for in the build folder."""
+"""The program `forebay`, run as a user runs it. FOREBAY_PROGRAM names it; else that of the build folder, or else the installed one, is taken."""
 import io
 import json
 import os
@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from project import BUILD, write_photos
+from project import PROGRAM, write_photos
 
-PROGRAM = Path(os.environ.get("FOREBAY_PROGRAM", BUILD / "src" / "cli" / "forebay"))
 DONE, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
 PHOTOS = 3 * 7
 RANK_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")

@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ import forebay as fb
 from forebay._bench import __main__ as bench
 from forebay._bench import equality
 from forebay._bench.translate import Untranslatable, fixed, work_of
-from project import BUILD, write_photos
+from project import PROGRAM, write_photos
 
-PROGRAM = Path(os.environ.get("FOREBAY_PROGRAM", BUILD / "src" / "cli" / "forebay"))
 NORMALIZE = {"op": "normalize", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 RESIZED = {"op": "resize", "size": [40, 48]}
 STEPS = {

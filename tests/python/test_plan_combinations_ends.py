@@ -1,10 +1,8 @@
 """Combinations of several data sets in batches of like lengths, with bad files, as descriptions in files and in the program; and what is said of those that
 are not possible."""
 import json
-import os
 import subprocess
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +11,9 @@ from combining import Data, digests, plain, rows_of, rows_of_batch, states_of, s
 
 import forebay as fb
 from forebay import _trying
-from project import BUILD
+from project import PROGRAM
 
 SEED, BUDGET = 3, 150
-PROGRAM = Path(os.environ.get("FOREBAY_PROGRAM", BUILD / "src" / "cli" / "forebay"))
 
 
 @pytest.fixture(scope="module")

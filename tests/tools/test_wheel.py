@@ -10,7 +10,7 @@ from project import ROOT, run
 sys.path.insert(0, str(ROOT / "tools"))
 
 from wheel_parts import bare, libraries, pythons, toolchain, wheels  # noqa: E402
-from wheel_parts.roots import Failed  # noqa: E402
+from wheel_parts.roots import Failed, abis_for  # noqa: E402
 
 
 @pytest.mark.parametrize("name, wanted", [
@@ -44,6 +44,12 @@ def test_of_the_interpreters_of_pyenv_the_newest_of_a_version_is_taken(tmp_path,
     assert pythons.of_pyenv("3.12").name == "3.12.10"
     with pytest.raises(Failed, match="pyenv install 3.10"):
         pythons.of_pyenv("3.10")
+
+
+def test_pythons_without_the_lock_are_given_no_wheels_of_the_stable_abi():
+    assert abis_for("cp312") == ["cp312", "abi3", "none"]
+    assert abis_for("cp313t") == ["cp313t", "none"]
+    assert abis_for("") == []
 
 
 def test_libraries_come_after_those_that_they_are_built_with():

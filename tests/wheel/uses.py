@@ -3,6 +3,7 @@ not work. Needs the standard library, numpy and, for tables, pyarrow; the folder
 what is used."""
 import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -20,14 +21,26 @@ DATA = Path(sys.argv[1])
 PHOTOS = DATA / "photos"
 
 
+PROGRAM = Path(sysconfig.get_path("scripts")) / "forebay"
+
+
 def first(pipeline, **options):
     with fb.Loader(pipeline, **options) as loader:
         return next(iter(loader))
 
 
+def versions():
+    """The program says which commit it is, and loads every module but that of tables, which needs pyarrow."""
+    told = subprocess.run([PROGRAM, "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
+    revision = re.search(r"^  revision +([0-9a-f]{40})$", told, re.MULTILINE)
+    assert revision, told
+    modules = dict(re.findall(r"^  (\w+) +(loads|missing)\b", told, re.MULTILINE))
+    assert modules.pop("arrow") and modules and set(modules.values()) == {"loads"}, told
+    return f"{revision[1][:12]}, {', '.join(modules)}"
+
+
 def demo():
-    program = Path(sysconfig.get_path("scripts")) / "forebay"
-    done = subprocess.run([program, "demo", PHOTOS, "--batch", "4", "--size", "64"], cwd=DATA, capture_output=True, text=True)
+    done = subprocess.run([PROGRAM, "demo", PHOTOS, "--batch", "4", "--size", "64"], cwd=DATA, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip().splitlines()[-1]
 
@@ -226,7 +239,7 @@ def free_threads():
 
 def main() -> None:
     chosen = sys.argv[2:]
-    for use in (photographs, demo, webp, html, table, tar, sound, cached, bucket, refused_certificate, redis, nats, kafka, threads, free_threads):
+    for use in (versions, photographs, demo, webp, html, table, tar, sound, cached, bucket, refused_certificate, redis, nats, kafka, threads, free_threads):
         if chosen and use.__name__ not in chosen:
             continue
         print(f"  {use.__name__}: {use()}", flush=True)

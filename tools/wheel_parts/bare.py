@@ -157,13 +157,13 @@ def _offered(wheelhouse: Path, python: str, abi: str, package: str) -> bool:
     return True
 
 
-def tried(wheels: list[Path], roots: Path, source: Path) -> None:
+def tried(wheels: list[Path], roots: Path, source: Path, jobs: int) -> None:
     """Installs each wheel in every bare root that has a Python for it, and uses all that it contains."""
     data = roots / "data"
     gather(data, Path(os.environ.get("FOREBAY_SHARED", source.parent / "shared")))
     bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
     probe = toolchain.built_probe(Root(roots / "build"), source)
-    pythons.build(Root(roots / "build"), pythons.to_build("3.13"), libraries.PREFIX, {})  # for the oldest root, whose own is too old
+    pythons.build(Root(roots / "build"), pythons.to_build("3.13"), libraries.PREFIX, {}, jobs)  # for the oldest root, whose own is too old
     for root in bare:
         for file in probe:
             shutil.copy2(file, root / f"/tmp/{file.name}")

@@ -25,7 +25,7 @@ HELPERS = """
 cmake_install() {
   cmake -S "${source:-.}" -B build.forebay -G Ninja -Wno-dev -DCMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake -DCMAKE_BUILD_TYPE=Release \\
     -DCMAKE_INSTALL_PREFIX=$PREFIX -DCMAKE_INSTALL_LIBDIR:STRING=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF "$@"
-  cmake --build build.forebay -j2
+  cmake --build build.forebay -j$JOBS
   cmake --install build.forebay
 }
 # package NAME VERSION REQUIRES LIBS: what pkg-config is to say, for libraries that do not say it, or not of a static library.
@@ -34,13 +34,13 @@ package() {
 }
 configure_install() {
   ./configure --prefix=$PREFIX --libdir=$PREFIX/lib --disable-shared --enable-static --with-pic --disable-dependency-tracking "$@"
-  make -j2
+  make -j$JOBS
   make install
 }
 """
 
 LIBRARIES = [
-    Library("zlib", "./configure --prefix=$PREFIX --static; make -j2 libz.a; make install"),
+    Library("zlib", "./configure --prefix=$PREFIX --static; make -j$JOBS libz.a; make install"),
     Library("libjpeg-turbo", "cmake_install -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON"),
     Library("libspng", """
         mkdir -p $PREFIX/include $PREFIX/lib/pkgconfig
@@ -59,7 +59,7 @@ LIBRARIES = [
     Library("libdeflate", """
         if [ -e CMakeLists.txt ]; then cmake_install -DLIBDEFLATE_BUILD_SHARED_LIB=OFF -DLIBDEFLATE_BUILD_GZIP=OFF
         else  # before 1.15
-          make -j2 install PREFIX=$PREFIX DISABLE_SHARED=1
+          make -j$JOBS install PREFIX=$PREFIX DISABLE_SHARED=1
         fi"""),
     Library("fmtlib", "cmake_install -DFMT_TEST=OFF -DFMT_DOC=OFF"),
     Library("openssl", """
@@ -67,7 +67,7 @@ LIBRARIES = [
           no-quic no-cmp no-cms no-ct no-ts no-srp no-gost no-comp no-dgram no-sctp no-ui-console no-afalgeng no-padlockeng \\
           no-aria no-bf no-blake2 no-camellia no-cast no-idea no-mdc2 no-rc2 no-rc4 no-rc5 no-rmd160 no-seed no-siphash no-sm2 no-sm3 no-sm4 no-whirlpool \\
           no-ml-dsa no-slh-dsa
-        make -j2 build_libs >/dev/null
+        make -j$JOBS build_libs >/dev/null
         make install_dev >/dev/null
         cd $PREFIX/lib
         shared() {
@@ -104,7 +104,7 @@ LIBRARIES = [
     Library("libsoxr", "cmake_install -DBUILD_SHARED_LIBS=ON -DBUILD_TESTS=OFF -DBUILD_EXAMPLES=OFF -DWITH_OPENMP=OFF"),
     Library("mpg123", """
         ./configure --prefix=$PREFIX --libdir=$PREFIX/lib --enable-shared --disable-static --disable-components --enable-libmpg123 --disable-dependency-tracking
-        make -j2
+        make -j$JOBS
         make install"""),
 ]
 
@@ -131,17 +131,17 @@ def recipe(library: Library) -> str:
     """
 
 
-def _build(root: Root, library: Library, given: Path | None) -> None:
+def _build(root: Root, library: Library, given: Path | None, jobs: int) -> None:
     if given is None:
         version = unpacked(root, library.source)
     else:
         folder, version = root / f"sources/{library.source}", "given"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(given, folder)
-    root.run(recipe(library), log=library.source, DEBIAN_VERSION=version.partition(":")[2] or version)
+    root.run(recipe(library), log=library.source, DEBIAN_VERSION=version.partition(":")[2] or version, JOBS=str(jobs))
 
 
-def build_libraries(root: Root, given: dict[str, str]) -> None:
+def build_libraries(root: Root, given: dict[str, str], jobs: int) -> None:
     """Builds what is not built yet, in the order of the table. `given` has folders with sources, by library."""
     if strangers := set(given) - {library.source for library in LIBRARIES}:
         raise Failed(f"no such library: {', '.join(strangers)}")
@@ -150,5 +150,5 @@ def build_libraries(root: Root, given: dict[str, str]) -> None:
     for library in LIBRARIES:
         source = given.get(library.source)
         key = digest((root / "stamps/toolchain").read_text(), recipe(library), source)
-        root.once(library.source, key, lambda library=library, source=source: _build(root, library, Path(source) if source else None))
+        root.once(library.source, key, lambda library=library, source=source: _build(root, library, Path(source) if source else None, jobs))
     root.run(f"PKG_CONFIG_LIBDIR={PREFIX}/lib/pkgconfig pkg-config --static --print-errors --exists {NAMES}")

@@ -104,7 +104,7 @@ cd /sources/{source}
 export PATH=/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++
 export CPPFLAGS="-I{prefix}/include" LDFLAGS="-L{prefix}/lib" PKG_CONFIG_LIBDIR={prefix}/lib/pkgconfig
 ./configure --prefix=/opt/python{version} --disable-test-modules --with-ensurepip=no py_cv_module__ctypes=n/a py_cv_module__ssl=n/a py_cv_module__hashlib=n/a {options}
-make -j2 && make altinstall
+make -j$JOBS && make altinstall
 rm -rf /sources/{source}
 """
 
@@ -116,7 +116,7 @@ def to_build(version: str) -> Python:
     return Python(f"/opt/python{version}/bin/python{version}", version.rstrip("t"), "t" if version.endswith("t") else "", built=True)
 
 
-def build(root: Root, python: Python, prefix: str, given: dict[str, Path]) -> None:
+def build(root: Root, python: Python, prefix: str, given: dict[str, Path], jobs: int) -> None:
     """Builds the interpreter, against the old glibc. It has what pip needs, and neither ssl nor ctypes. `given` has folders with sources, such as that of python3.14."""
     version, source = python.version + python.threads, f"python{python.version}"
     suite, options = BUILDABLE[version]
@@ -128,6 +128,6 @@ def build(root: Root, python: Python, prefix: str, given: dict[str, Path]) -> No
         else:
             # With Debian's changes, environments of a free-threaded interpreter do not find their packages.
             unpacked(root, source, suite, patched=False)
-        root.run(command, log=f"python-{version}")
+        root.run(command, log=f"python-{version}", JOBS=str(jobs))
 
     root.once(f"python-{version}-built", digest(command), make)

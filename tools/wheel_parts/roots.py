@@ -113,6 +113,13 @@ def host(*command, **more) -> str:
     return done.stdout
 
 
+def abis_for(abi: str) -> list[str]:
+    """The ABIs of wheels that an interpreter of ABI `abi` ("cp311") takes. Those without the global lock ("cp313t") have no stable one."""
+    if not abi:
+        return []
+    return [abi, "none"] if abi.endswith("t") else [abi, "abi3", "none"]
+
+
 def downloaded(folder: Path, python: str, packages: list[str], abi: str = "") -> None:
     """Puts wheels of these packages and of what they need into `folder`, for Python `python` ("3.11") with the oldest glibc that they are made for.
 
@@ -121,4 +128,4 @@ def downloaded(folder: Path, python: str, packages: list[str], abi: str = "") ->
     platforms = [word for tag in ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_12_x86_64",
                                   "manylinux2010_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64") for word in ("--platform", tag)]
     host(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--python-version", python, "--implementation", "cp",
-         *(["--abi", abi, "--abi", "abi3", "--abi", "none"] if abi else []), *platforms, "--dest", folder, *packages)
+         *(word for name in abis_for(abi) for word in ("--abi", name)), *platforms, "--dest", folder, *packages)

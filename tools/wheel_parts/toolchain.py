@@ -10,7 +10,7 @@ from wheel_parts.roots import DEBIAN, SECURITY, Root, digest, made
 
 COMPILER, GLIBC, SOURCES = "bookworm", "bullseye", "trixie"  # suites; of sources also COMPILER's, where an archive lacks files
 GCC = "12"
-PACKAGES = ("ca-certificates ccache cmake dpkg-dev g++ make nasm ninja-build perl pkg-config python3-dev python3-venv "
+PACKAGES = ("advancecomp ca-certificates ccache cmake dpkg-dev g++ make nasm ninja-build perl pkg-config python3-dev python3-venv "
             "xz-utils unzip autoconf automake libtool").split()
 OLD = "libc6 libc6-dev linux-libc-dev libcrypt1 libcrypt-dev libgcc-s1".split()
 HEADERS = "libboost1.74-dev nlohmann-json3-dev libcli11-dev".split()  # libraries that are headers alone

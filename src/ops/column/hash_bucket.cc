@@ -1,4 +1,7 @@
 #define XXH_INLINE_ALL  // eight bytes are hashed in fewer cycles than a call takes
+// Read by memcpy: xxHash 0.8.3 else reads an integer of 64 bits as two of 32, which aliasing rules forbid. Inlined, GCC then
+// hashes what was there before the integer.
+#define XXH_FORCE_MEMORY_ACCESS 0
 #include <xxhash.h>
 
 #include <cstring>
