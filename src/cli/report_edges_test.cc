@@ -39,7 +39,7 @@ TEST(MixingText, marks_one_row_whatever_the_block) {
   for (const int64_t chunks : {1, 3, 40}) {
     for (const int64_t block : {1, 2, 8, 1000}) {
       const TextConsole console;
-      print_mixing(report_of(chunks, block), console.get());
+      print_mixing({report_of(chunks, block)}, console.get());
       const std::string text = console.out();
       const size_t mark = text.find("<- this pipeline");
       ASSERT_NE(mark, std::string::npos) << text;
@@ -52,8 +52,8 @@ TEST(MixingText, marks_one_row_whatever_the_block) {
 TEST(MixingText, says_the_same_as_its_json) {
   const MixingReport report = report_of(40, 8);
   const TextConsole console;
-  print_mixing(report, console.get());
-  const SortedJson json = mixing_to_json(report);
+  print_mixing({report}, console.get());
+  const SortedJson json = mixing_to_json({report});
   EXPECT_EQ(json["rows"], 400);
   EXPECT_EQ(json["chunks"], 40);
   EXPECT_EQ(json["mixing"].size(), report.table.size());

@@ -241,13 +241,13 @@ TEST(MixingReport, MarksTheRowOfThePipelineAndNamesTheFlatOne) {
                   {8, {.distance = 0.75, .chunks = 8, .largest_share = 0.125}},
                   {0, {.distance = 1, .chunks = 28, .largest_share = 0.1}}};
   const TextConsole console;
-  print_mixing(report, console.get());
+  print_mixing({report}, console.get());
   EXPECT_NE(console.out().find("      8     0.750                8.0          12.5 %  <- this pipeline\n"),
             std::string::npos)
       << console.out();
   EXPECT_NE(console.out().find("   flat     1.000"), std::string::npos) << console.out();
   EXPECT_EQ(console.out().find("<- this pipeline"), console.out().rfind("<- this pipeline"));
-  const SortedJson json = mixing_to_json(report);
+  const SortedJson json = mixing_to_json({report});
   EXPECT_EQ(json["mixing"][2]["block"], "flat");
   EXPECT_EQ(json["mixing"][1]["largest_share"], 0.125);
 }
@@ -257,7 +257,7 @@ TEST(MixingReport, ABlockLargerThanTheDataSetIsAllOfIt) {
   report.chunks = 3, report.block = 8;
   report.table = {{3, {}}, {0, {}}};
   const TextConsole console;
-  print_mixing(report, console.get());
+  print_mixing({report}, console.get());
   EXPECT_NE(console.out().find("<- this pipeline"), std::string::npos) << console.out();
 }
 

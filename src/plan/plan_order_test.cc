@@ -28,8 +28,10 @@ void expect_conforms(const PlanOrder& order) {
       const auto first = std::ranges::find(ids, id) - ids.begin();
       ASSERT_EQ(order.position_of(epoch, id), first) << "epoch " << epoch;
     }
-    for (int64_t id = 0; id < order.ids(); ++id)
-      if (std::ranges::find(ids, id) == ids.end()) ASSERT_EQ(order.position_of(epoch, id), order.size());
+    for (int64_t id = 0; id < order.ids(); ++id) {
+      if (std::ranges::find(ids, id) != ids.end()) continue;
+      ASSERT_EQ(order.position_of(epoch, id), order.size());
+    }
   }
 }
 

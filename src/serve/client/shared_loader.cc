@@ -261,8 +261,8 @@ Status SharedLoader::Impl::change_position(MessageType type, const std::string& 
   return fetch_info();
 }
 
-Status SharedLoader::Impl::load(const LoadRequest& request) {
-  FOREBAY_RETURN_IF_ERROR(change_position(MessageType::kLoadState, to_message(request)));
+Status SharedLoader::Impl::load(const LoadRequest& of) {
+  FOREBAY_RETURN_IF_ERROR(change_position(MessageType::kLoadState, to_message(of)));
   const Lock lock(mutex);
   at_loaded_state = true;
   return {};
