@@ -21,7 +21,7 @@ Pipeline all_operators() {
       .keep_groups("label", 0.5, 1, {.salt = "1"})
       .sample({.n = 9, .weights = std::vector<double>{1, 2}, .replacement = false})
       .balance({.by = "a", .samples = 5})
-      .decode_image({.field = two})
+      .decode_image({.field = two, .lists = true})
       .resize({7}, {.short_side = 9, .field = two})
       .center_crop({5, 6}, {.field = two})
       .random_crop({5, 6}, {.field = two})
@@ -60,6 +60,7 @@ Pipeline all_operators() {
                 .eos = 2,
                 .shift = std::map<std::string, int64_t>{{"u", 1}},
                 .pad_value = -1,
+                .limits = std::map<std::string, int64_t>{{"p", 9}},
                 .max_segments = 9,
                 .cu_seqlens = true,
                 .open_blocks = 4,

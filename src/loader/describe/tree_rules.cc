@@ -426,8 +426,12 @@ std::vector<Problem> tree_problems(const Description& description, std::span<con
   std::vector<Branch> branches = branches_of(description);
   if (good.size() != branches.size()) return problems;  // a source without parts that should have some
   std::vector<Schema> schemas;
-  for (size_t i = 0; i < branches.size(); ++i)
-    schemas.push_back(i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front()));
+  for (size_t i = 0; i < branches.size(); ++i) {
+    if (!good[i])
+      schemas.emplace_back();  // there may be no such source
+    else
+      schemas.push_back(i < sources.size() ? sources[i] : announced_schema(branches[i].description.steps().front()));
+  }
   std::vector<Problem> missing;
   if (std::ranges::find(good, false) == good.end()) missing = complete_missing_fields(branches, schemas);
   // Before the sources are open, types that they have are not known either.

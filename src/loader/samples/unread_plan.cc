@@ -15,7 +15,8 @@ namespace forebay {
 
 namespace {
 
-Status check_readable(const Description& branch, std::string_view what) {
+Status check_readable(const BranchData& data, std::string_view what) {
+  const Description& branch = data.branch.description;
   if (const OpSpec* const step = find_step(branch, OpEffect::kDrawing))
     return unsupported(
         fmt::format("{} is not for .{}() yet, which draws by what is read; leave that step out", what, step->name));
@@ -24,6 +25,7 @@ Status check_readable(const Description& branch, std::string_view what) {
         fmt::format("{} is not for .{}() yet, whose batches follow from lengths that are read; use "
                     ".batch(n)",
                     what, step->name));
+  for (const BranchData& drawn : data.drawn) FOREBAY_RETURN_IF_ERROR(check_readable(drawn, what));
   return {};
 }
 
@@ -52,7 +54,7 @@ Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<con
   data.branches = begin_branches(description, std::move(source), seed);
   if (data.branches.front().source == nullptr) FOREBAY_RETURN_IF_ERROR(check_names(data.branches, sizes, what));
   for (BranchData& branch : data.branches) {
-    FOREBAY_RETURN_IF_ERROR(check_readable(branch.branch.description, what));
+    FOREBAY_RETURN_IF_ERROR(check_readable(branch, what));
     const Source* const opened = branch.source.get();
     branch.chosen.selection = select_unread(branch.branch.description, opened,
                                             opened != nullptr ? opened->size() : sizes.at(branch.branch.name()));

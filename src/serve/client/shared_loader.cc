@@ -131,7 +131,7 @@ struct SharedLoader::Impl {
   Status change_position(MessageType type, const std::string& body);
   Result<std::optional<Batch>> accept_answer(const std::shared_ptr<Connection>& from, Connection::Next next,
                                              bool* timed_out);
-  Status load(const LoadRequest& request);
+  Status load(const LoadRequest& of);
   void restart_epoch();
 };
 

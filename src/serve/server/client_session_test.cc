@@ -133,7 +133,7 @@ TEST(ClientSession, refuses_requests_to_a_loader_that_is_not_there_and_goes_on) 
 TEST(ClientSession, refuses_requests_that_it_does_not_know_and_goes_on) {
   const Data data;
   OpenSession open(data);
-  for (const int type : {0, 17, 77, 100, 103, 65535})
+  for (const int type : {0, 18, 77, 100, 103, 65535})
     EXPECT_EQ(open.client().status_of(static_cast<MessageType>(type)).code(), Code::kUnsupported) << type;
   EXPECT_EQ(open.client().next().type, MessageType::kBatch);
 }
