@@ -122,6 +122,11 @@ Status check_parts(const Description& description) {
         commands));
   }
   for (const PipelinePart& part : source.parts) {
+    if (find_step(part.pipeline, OpEffect::kDrawing) != nullptr)
+      return unsupported(
+          fmt::format("materialize() is not for a zip whose part '{0}' is drawn anew for each sample in each epoch; "
+                      "materialise '{0}' and the other parts by themselves, and zip what was written",
+                      part.name));
     if (find_step(part.pipeline, OpEffect::kOrder) != nullptr)
       return unsupported(
           fmt::format("materialize(): '{}' is shuffled within the zip; put .shuffle() behind the zip, "

@@ -164,13 +164,19 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
 }  // namespace
 
 Status check_supported(const Description& description, const char* study) {
-  if (std::ranges::none_of(numbered_steps(description),
-                           [](const NumberedStep& one) { return catalog().has_effect(*one.step, OpEffect::kPacking); }))
-    return {};
-  return unsupported(
-      fmt::format("{} is not for .pack(): a part of the samples is put into other blocks than all of them; "
-                  "give it the pipeline without .pack(), which costs next to nothing itself",
-                  study));
+  for (const NumberedStep& one : numbered_steps(description)) {
+    if (catalog().has_effect(*one.step, OpEffect::kPacking))
+      return unsupported(
+          fmt::format("{} is not for .pack(): a part of the samples is put into other blocks than all of them; "
+                      "give it the pipeline without .pack(), which costs next to nothing itself",
+                      study));
+    if (one.in_zip && catalog().has_effect(*one.step, OpEffect::kDrawing))
+      return unsupported(
+          fmt::format("{} is not for '{}' yet: a copy of a few samples of a zip has no draws of its own; give "
+                      "it the zip without that part, or the part by itself",
+                      study, one.name()));
+  }
+  return {};
 }
 
 bool has_cache(const Description& description) {

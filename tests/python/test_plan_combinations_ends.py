@@ -370,7 +370,7 @@ def test_studies_work_or_say_what_they_are_not_for(name, study, data, tmp_path, 
     try:
         STUDIES[study](pipeline if study == 0 else pipeline.batch(4), str(tmp_path / "made"))
     except (fb.Unsupported, fb.InvalidArgument) as error:
-        assert any(words in str(error) for words in ("yet", "not for", "give sample_bytes=")), error
+        assert any(words in str(error) for words in ("yet", "not for", "give sample_bytes=", "within the zip; put .shuffle() behind the zip")), error
 
 
 def test_a_state_of_another_combination_names_what_differs(data):
