@@ -78,6 +78,11 @@ TEST_F(Materialize, SamplesAreThoseOfTheOriginalBehindEveryCut) {
   }
 }
 
+TEST_F(Materialize, APipelineWithoutAStepSaysWhatIsMissing) {
+  for (const Pipeline& none : {Pipeline(), zip({{"a", Pipeline()}, {"b", Pipeline()}})})
+    EXPECT_EQ(materialize(none, folder_, {}).status().code(), Code::kInvalidArgument);
+}
+
 TEST_F(Materialize, RanksTogetherWriteWhatOneWrites) {
   const Pipeline pipeline = numbers(500, 3).batch(7);
   MaterializeOptions options;

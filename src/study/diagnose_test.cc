@@ -11,12 +11,21 @@
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
+#include "forebay/profile.h"
+#include "forebay/simulation.h"
 #include "study/observation.h"
 #include "study/study_test_support.h"
 #include "study/trial.h"
 
 namespace forebay {
 namespace {
+
+TEST(Studies, OfPipelinesWithoutAStepSayWhatIsMissing) {
+  for (const Pipeline& none : {Pipeline(), mix({{"a", Pipeline()}, {"b", Pipeline()}}).batch(2)}) {
+    for (const Status& status : {diagnose(none, {}).status(), profile(none, {}).status(), simulate(none, {}).status()})
+      EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
+  }
+}
 
 TEST(Diagnose, ASlowTrainerIsTheLimitAndIsLeftInPeace) {
   DiagnoseOptions options;

@@ -30,6 +30,7 @@ struct Growing {
 class Walk {
  public:
   std::vector<Growing> run(const Description& description, const std::string& path) {
+    if (description.steps().empty()) return {};  // check() tells what is missing
     const OpSpec& source = description.steps().front();
     const bool is_one = catalog().is_one_branch(source);
     std::vector<Growing> parts = is_one ? std::vector{begin(source, path)} : begin_parts(source, path);
