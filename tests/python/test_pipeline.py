@@ -75,7 +75,7 @@ def test_documented_defaults_are_in_the_signatures():
         "seed": 0, "epochs": None, "rank": None, "world_size": None, "mesh": None, "threads": "auto", "requests": "auto", "memory": "auto",
         "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "shard_by": "auto", "hosts": None, "peers": None,
         "restart": False, "steps_per_epoch": None, "journal": None, "rehearsal": None,
-        "share": None, "together": False, "progress": False}
+        "share": None, "together": False, "progress": False, "pin_memory": False}
 
 
 def test_a_call_makes_a_new_pipeline_and_leaves_the_old_one():
