@@ -227,7 +227,7 @@ TEST(fill_missing, makes_zeros_and_bools_in_samples_and_in_columns) {
   Json fields = Json::array();
   for (const Field& field : missing) {
     fields.push_back(json_of_field(field));
-    EXPECT_EQ(field_of_json(fields.back()).value().to_string(), field.to_string());
+    EXPECT_EQ(field_of_json(fields.back()).to_string(), field.to_string());
     EXPECT_EQ(no_zeros(field), std::nullopt);
   }
   const OpSpec fill = step("fill_missing", {{"fields", fields}, {"valid", {{"box_valid", false}, {"x_valid", true}}}});

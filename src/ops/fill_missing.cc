@@ -13,39 +13,6 @@
 
 namespace forebay {
 
-namespace {
-
-// Throws what the JSON library throws if something has another type.
-std::optional<Field> parsed_field(const Json& json) {
-  Field field;
-  field.name = json.at("name").get<std::string>();
-  const int kind = json.at("kind").get<int>();
-  if (kind < 0 || kind >= static_cast<int>(FieldKind::kAny)) return std::nullopt;
-  field.kind = static_cast<FieldKind>(kind);
-  if (field.kind == FieldKind::kTensor) {
-    const auto dtype = dtype_from_name(json.at("dtype").get<std::string>());
-    const auto axes = json.at("shape").get<std::vector<int64_t>>();
-    if (!dtype || std::ranges::any_of(axes, [](int64_t axis) { return axis < 0 && axis != Shape::kUnknown; }))
-      return std::nullopt;
-    field.dtype = *dtype;
-    field.shape = Shape(axes);
-  }
-  field.image = json.value("image", false);
-  field.channels_first = json.value("channels_first", false);
-  field.layout_chosen = json.value("layout_chosen", false);
-  field.normalized = json.value("normalized", false);
-  field.ragged = json.value("ragged", false);
-  const int sound = json.value("sound", 0);
-  if (sound < 0 || sound > static_cast<int>(SoundForm::kSpectra)) return std::nullopt;
-  field.sound = static_cast<SoundForm>(sound);
-  field.rate = json.value("rate", int64_t{0});
-  if (json.contains("pad_value")) field.pad_value = json.at("pad_value").get<double>();
-  field.pad_length = json.value("pad_length", int64_t{0});
-  return field;
-}
-
-}  // namespace
-
 Json json_of_field(const Field& field) {
   Json json = {{"name", field.name}, {"kind", static_cast<int>(field.kind)}};
   if (field.kind == FieldKind::kTensor) {
@@ -63,12 +30,24 @@ Json json_of_field(const Field& field) {
   return json;
 }
 
-std::optional<Field> field_of_json(const Json& json) {
-  try {
-    return parsed_field(json);
-  } catch (const Json::exception&) {
-    return std::nullopt;
+Field field_of_json(const Json& json) {
+  Field field;
+  field.name = json.at("name").get<std::string>();
+  field.kind = static_cast<FieldKind>(json.at("kind").get<int>());
+  if (field.kind == FieldKind::kTensor) {
+    field.dtype = dtype_from_name(json.at("dtype").get<std::string>()).value_or(DType::kUint8);
+    field.shape = Shape(json.at("shape").get<std::vector<int64_t>>());
   }
+  field.image = json.value("image", false);
+  field.channels_first = json.value("channels_first", false);
+  field.layout_chosen = json.value("layout_chosen", false);
+  field.normalized = json.value("normalized", false);
+  field.ragged = json.value("ragged", false);
+  field.sound = static_cast<SoundForm>(json.value("sound", 0));
+  field.rate = json.value("rate", int64_t{0});
+  if (json.contains("pad_value")) field.pad_value = json.at("pad_value").get<double>();
+  field.pad_length = json.value("pad_length", int64_t{0});
+  return field;
 }
 
 std::optional<std::string> no_zeros(const Field& field) {
@@ -112,25 +91,24 @@ Value flag(bool set) {
 struct Added {
   std::vector<Field> missing;
   std::vector<std::pair<std::string, bool>> valid;
-  bool malformed = false;
 
+  // Mixes write the arguments; of others, nothing is added.
   explicit Added(const Args& args) {
-    const Json &fields = args.json("fields"), &flags = args.json("valid");
-    malformed = !(fields.is_array() || fields.is_null()) || !(flags.is_object() || flags.is_null());
-    if (fields.is_array())
-      for (const Json& json : fields) add(field_of_json(json));
-    if (flags.is_object())
-      for (const auto& [name, set] : flags.items()) add(name, set);
+    try {
+      read(args);
+    } catch (const Json::exception&) {
+      missing.clear();
+      valid.clear();
+    }
   }
 
  private:
-  void add(std::optional<Field> field) {
-    malformed |= !field;
-    if (field) missing.push_back(*std::move(field));
-  }
-  void add(const std::string& name, const Json& set) {
-    malformed |= !set.is_boolean();
-    if (set.is_boolean()) valid.emplace_back(name, set.get<bool>());
+  void read(const Args& args) {
+    const Json &fields = args.json("fields"), &flags = args.json("valid");
+    if (fields.is_array())
+      for (const Json& field : fields) missing.push_back(field_of_json(field));
+    if (flags.is_object())
+      for (const auto& [name, set] : flags.items()) valid.emplace_back(name, set.get<bool>());
   }
 };
 
@@ -189,9 +167,6 @@ class FillMissingColumns final : public ColumnOp {
 
 void infer_fill_missing(const Args& args, Schema& schema, Problems& problems) {
   const Added added(args);
-  if (added.malformed)
-    problems.add("the fields or their flags are not as mixes write them",
-                 "leave the step out, and give the mix missing=\"mask\"");
   for (const Field& field : added.missing)
     if (!schema.find(field.name)) schema.push_back(field);
   for (const auto& [name, set] : added.valid) {
