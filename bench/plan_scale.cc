@@ -1,6 +1,6 @@
-// Measures the plans of large jobs. First the steps of one rank of 1,024, each rank with batches of
-// 32; promised: at most 1 ms a step. Then 10^8 lengths: the batches of like lengths of an epoch, and
-// packed blocks, with the memory that each takes. Prints CPU time.
+// Measures the plans of large jobs in CPU time. The first part plans the steps of one rank of 1,024
+// with batches of 32, which should take at most 1 ms each. The second part plans batches of like
+// lengths and packed blocks from 10^8 lengths, and also prints the memory that they take.
 //
 //   bench_plan_scale [LENGTHS]     (100000000)
 

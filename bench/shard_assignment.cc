@@ -1,4 +1,5 @@
-// The deal of one global batch for all its ranks: by count, by place, and of a mix by home. Promised: 5 µs and 20 ns a row.
+// Measures how long it takes to divide one global batch among all its ranks: by count, by locality,
+// and by the homes of the samples of a mix. It should take at most 5 µs and 20 ns a row.
 
 #include <benchmark/benchmark.h>
 
@@ -31,7 +32,8 @@ void deal(benchmark::State& state, const ShardAssignment& assignment) {
                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// The arguments: rows of the global batch, ranks, and ranks a host. Everything is kept somewhere, but for a tenth.
+// The arguments are the rows of the global batch, the ranks, and the ranks of a host. Hosts cache all
+// samples but a tenth.
 void assign_batch(benchmark::State& state, bool by_place) {
   const int64_t rows = state.range(0), world = state.range(1), size = 64 * rows;
   const std::shared_ptr<const Order> order = shuffled_order(size, 7);

@@ -146,7 +146,7 @@ struct ProfileOptions {
 /// zstd) and in files; the figures are extrapolated to the whole data set. A `.cache()` that the
 /// pipeline already has is left out.
 ///
-/// Of many data sets each is profiled by itself, and may have its own cut. The speed of the whole is
+/// Each of many data sets is profiled by itself, and may have its own cut. The speed of the whole is
 /// the mean of the parts' speeds, harmonic and weighted by their shares of the samples; if time
 /// allows, the whole is run with the best cuts.
 ///

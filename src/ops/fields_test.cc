@@ -218,6 +218,29 @@ TEST(repeat, takes_any_number_above_0) {
   EXPECT_EQ(schema_after(kPhotos, {step("repeat", {{"n", 2}})}).names(), kPhotos.names());
 }
 
+TEST(fill_missing, takes_only_fields_as_mixes_write_them) {
+  const Json good = json_of_field(tensor_field("box", DType::kFloat64, {4, Shape::kUnknown}));
+  EXPECT_EQ(told(kPhotos, {step("fill_missing", {{"fields", {good}}, {"valid", {{"box_valid", true}}}})}), "");
+  Field unknown;
+  unknown.name = "made";
+  unknown.kind = FieldKind::kAny;
+  EXPECT_TRUE(field_of_json(json_of_field(unknown))) << "its type is not known before the source is open";
+  const auto with = [&](const char* name, Json value) {
+    Json field = good;
+    field[name] = std::move(value);
+    return field;
+  };
+  for (const Json& wrong :
+       {Json(), Json(3), Json::object(), with("kind", 6), with("kind", -1), with("kind", "text"), with("dtype", "word"),
+        with("shape", {-2}), with("shape", 7), with("shape", std::vector<int64_t>(9, 1)),
+        with("shape", {int64_t{1} << 40, int64_t{1} << 40}), with("sound", 9), with("image", "yes")}) {
+    EXPECT_FALSE(field_of_json(wrong)) << wrong;
+    EXPECT_TRUE(tells(kPhotos, {step("fill_missing", {{"fields", Json::array({wrong})}})}, "not as mixes write them"));
+  }
+  for (const Json& wrong : {Json(3), Json::array({1}), Json{{"box_valid", 1}}})
+    EXPECT_TRUE(tells(kPhotos, {step("fill_missing", {{"valid", wrong}})}, "not as mixes write them")) << wrong;
+}
+
 TEST(fill_missing, makes_zeros_and_bools_in_samples_and_in_columns) {
   const Schema schema({tensor_field("x", DType::kFloat32, {})});
   Field rows = tensor_field("rows", DType::kInt16, {Shape::kUnknown}), text = bytes_field("text");
@@ -227,7 +250,7 @@ TEST(fill_missing, makes_zeros_and_bools_in_samples_and_in_columns) {
   Json fields = Json::array();
   for (const Field& field : missing) {
     fields.push_back(json_of_field(field));
-    EXPECT_EQ(field_of_json(fields.back()).to_string(), field.to_string());
+    EXPECT_EQ(field_of_json(fields.back()).value().to_string(), field.to_string());
     EXPECT_EQ(no_zeros(field), std::nullopt);
   }
   const OpSpec fill = step("fill_missing", {{"fields", fields}, {"valid", {{"box_valid", false}, {"x_valid", true}}}});

@@ -13,6 +13,52 @@
 
 namespace forebay {
 
+namespace {
+
+// Nothing if no field of a sample can have this shape.
+std::optional<Shape> possible_shape(const std::vector<int64_t>& axes) {
+  constexpr int64_t kMostElements = int64_t{1} << 40;
+  if (axes.size() > Shape::kMaxRank) return std::nullopt;
+  int64_t elements = 1;
+  for (const int64_t axis : axes) {
+    if (axis == Shape::kUnknown) continue;
+    if (axis < 0 || axis > kMostElements / std::max<int64_t>(elements, 1)) return std::nullopt;
+    elements *= axis;
+  }
+  return Shape(axes);
+}
+
+// Throws what the JSON library throws if something has another type.
+std::optional<Field> parsed_field(const Json& json) {
+  Field field;
+  field.name = json.at("name").get<std::string>();
+  const int kind = json.at("kind").get<int>();
+  // The kind of a field that is not known yet is kAny.
+  if (kind < 0 || kind > static_cast<int>(FieldKind::kAny)) return std::nullopt;
+  field.kind = static_cast<FieldKind>(kind);
+  if (field.kind == FieldKind::kTensor) {
+    const std::optional<DType> dtype = dtype_from_name(json.at("dtype").get<std::string>());
+    const std::optional<Shape> shape = possible_shape(json.at("shape").get<std::vector<int64_t>>());
+    if (!dtype || !shape) return std::nullopt;
+    field.dtype = *dtype;
+    field.shape = *shape;
+  }
+  field.image = json.value("image", false);
+  field.channels_first = json.value("channels_first", false);
+  field.layout_chosen = json.value("layout_chosen", false);
+  field.normalized = json.value("normalized", false);
+  field.ragged = json.value("ragged", false);
+  const int sound = json.value("sound", 0);
+  if (sound < 0 || sound > static_cast<int>(SoundForm::kSpectra)) return std::nullopt;
+  field.sound = static_cast<SoundForm>(sound);
+  field.rate = json.value("rate", int64_t{0});
+  if (json.contains("pad_value")) field.pad_value = json.at("pad_value").get<double>();
+  field.pad_length = json.value("pad_length", int64_t{0});
+  return field;
+}
+
+}  // namespace
+
 Json json_of_field(const Field& field) {
   Json json = {{"name", field.name}, {"kind", static_cast<int>(field.kind)}};
   if (field.kind == FieldKind::kTensor) {
@@ -30,24 +76,12 @@ Json json_of_field(const Field& field) {
   return json;
 }
 
-Field field_of_json(const Json& json) {
-  Field field;
-  field.name = json.at("name").get<std::string>();
-  field.kind = static_cast<FieldKind>(json.at("kind").get<int>());
-  if (field.kind == FieldKind::kTensor) {
-    field.dtype = dtype_from_name(json.at("dtype").get<std::string>()).value_or(DType::kUint8);
-    field.shape = Shape(json.at("shape").get<std::vector<int64_t>>());
+std::optional<Field> field_of_json(const Json& json) {
+  try {
+    return parsed_field(json);
+  } catch (const Json::exception&) {
+    return std::nullopt;
   }
-  field.image = json.value("image", false);
-  field.channels_first = json.value("channels_first", false);
-  field.layout_chosen = json.value("layout_chosen", false);
-  field.normalized = json.value("normalized", false);
-  field.ragged = json.value("ragged", false);
-  field.sound = static_cast<SoundForm>(json.value("sound", 0));
-  field.rate = json.value("rate", int64_t{0});
-  if (json.contains("pad_value")) field.pad_value = json.at("pad_value").get<double>();
-  field.pad_length = json.value("pad_length", int64_t{0});
-  return field;
 }
 
 std::optional<std::string> no_zeros(const Field& field) {
@@ -61,7 +95,8 @@ namespace {
 // Rows of any length have none.
 Shape shape_of_zeros(const Field& field) {
   Shape shape = field.shape;
-  if (shape.rank() > 0 && shape[0] == Shape::kUnknown) shape[0] = 0;
+  for (size_t axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis] == Shape::kUnknown) shape[axis] = 0;
   return shape;
 }
 
@@ -91,24 +126,25 @@ Value flag(bool set) {
 struct Added {
   std::vector<Field> missing;
   std::vector<std::pair<std::string, bool>> valid;
+  bool malformed = false;
 
-  // Mixes write the arguments; of others, nothing is added.
   explicit Added(const Args& args) {
-    try {
-      read(args);
-    } catch (const Json::exception&) {
-      missing.clear();
-      valid.clear();
-    }
+    const Json &fields = args.json("fields"), &flags = args.json("valid");
+    malformed = !(fields.is_array() || fields.is_null()) || !(flags.is_object() || flags.is_null());
+    if (fields.is_array())
+      for (const Json& json : fields) add(field_of_json(json));
+    if (flags.is_object())
+      for (const auto& [name, set] : flags.items()) add(name, set);
   }
 
  private:
-  void read(const Args& args) {
-    const Json &fields = args.json("fields"), &flags = args.json("valid");
-    if (fields.is_array())
-      for (const Json& field : fields) missing.push_back(field_of_json(field));
-    if (flags.is_object())
-      for (const auto& [name, set] : flags.items()) valid.emplace_back(name, set.get<bool>());
+  void add(std::optional<Field> field) {
+    malformed |= !field;
+    if (field) missing.push_back(*std::move(field));
+  }
+  void add(const std::string& name, const Json& set) {
+    malformed |= !set.is_boolean();
+    if (set.is_boolean()) valid.emplace_back(name, set.get<bool>());
   }
 };
 
@@ -167,6 +203,9 @@ class FillMissingColumns final : public ColumnOp {
 
 void infer_fill_missing(const Args& args, Schema& schema, Problems& problems) {
   const Added added(args);
+  if (added.malformed)
+    problems.add("the fields or their flags are not as mixes write them",
+                 "leave the step out, and give the mix missing=\"mask\"");
   for (const Field& field : added.missing)
     if (!schema.find(field.name)) schema.push_back(field);
   for (const auto& [name, set] : added.valid) {

@@ -8,9 +8,9 @@
 
 namespace forebay {
 
-/// A field as an argument of fill_missing, and back.
+/// A field as an argument of fill_missing, and back. Nothing if the JSON is not that of a field.
 Json json_of_field(const Field& field);
-Field field_of_json(const Json& json);
+std::optional<Field> field_of_json(const Json& json);
 
 /// The reason why a field has no value of zeros: its type or shape is only known when a sample is
 /// seen. Nothing if it has one.
