@@ -1,11 +1,9 @@
 """Columns of lists of fixed-size lists, such as boxes (n, 4): the same rows whatever they go through."""
 import numpy as np
 import pytest
-import torch
 from loading import one_epoch
 
 import forebay as fb
-import forebay.torch
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -205,12 +203,14 @@ def test_members_of_structs_in_lists_have_their_shape():
 
 @pytest.mark.parametrize("output", ["torch", "jax"])
 def test_other_frameworks_get_the_rows(path, output):
-    if output == "jax":
-        pytest.importorskip("jax")
+    pytest.importorskip(output)
     check(fb.parquet(path).select("boxes", "polygons", "row").batch(7), ("boxes", "polygons"), output=output)
 
 
 def test_the_data_loader_of_torch_gets_the_rows(path):
+    torch = pytest.importorskip("torch")
+    import forebay.torch
+
     loader = forebay.torch.DataLoader(fb.parquet(path).select("boxes", "row").batch(7))
     rows = {}
     for batch in loader:

@@ -28,10 +28,10 @@ def make(folder: Path) -> None:
 
 
 def make_odd(folder: Path) -> None:
-    """Beside those of make(), others for servers to have (NAME.pem, NAME.key): `elsewhere` is for another host, `expired` was good until yesterday; and `client`, for who asks. `other.pem` is an authority that has
+    """Beside those of make(), others for servers to have (NAME.pem, NAME.key): `elsewhere` is for another host, `expired` ended when it was made; and `client`, for who asks. `other.pem` is an authority that has
     signed nothing but `stranger`, for who asks, too."""
     make(folder)
-    for name, names, days, authority in (("elsewhere", "DNS:elsewhere.example", 2, "ca"), ("expired", NAMES, -1, "ca"), ("client", "DNS:client", 2, "ca"), ("stranger", "DNS:stranger", 2, "other")):
+    for name, names, days, authority in (("elsewhere", "DNS:elsewhere.example", 2, "ca"), ("expired", NAMES, 0, "ca"), ("client", "DNS:client", 2, "ca"), ("stranger", "DNS:stranger", 2, "other")):
         if authority == "other":
             run("another authority", ["openssl", "req", "-x509", *KEY, "-days", "2", "-subj", "/CN=Another authority", "-keyout", folder / "other.key",
                                       "-out", folder / "other.pem"])

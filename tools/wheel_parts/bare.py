@@ -56,7 +56,9 @@ def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
         if takes(version := folder.name.removeprefix("python")):
             # One of pyenv's is a link, and finds its library nowhere else than where it was built.
             place = f"/{folder.resolve().relative_to(build.resolve())}"
-            shutil.copytree(folder, root / place, symlinks=True, dirs_exist_ok=True)
+            # One of an earlier run has links, which are not copied over others.
+            shutil.rmtree(root / place, ignore_errors=True)
+            shutil.copytree(folder, root / place, symlinks=True)
             program = f"{place}/bin/{folder.name}"
             with contextlib.suppress(Failed):
                 root.run(f"{program} -c 'import zlib'")
