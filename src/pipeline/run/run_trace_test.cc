@@ -66,6 +66,19 @@ TEST_F(RunTraceTest, ASpellIsToldPartByPart) {
   EXPECT_EQ(told[1].first, "engine");
 }
 
+TEST_F(RunTraceTest, SlicesLastAsLongAsIsCounted) {
+  ThreadTime time;
+  {
+    const WorkTimer timer(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
+    WorkTimer::change(time, Work::kEngine);
+  }
+  const ThreadTime::Parts counted = time.look().parts;
+  const auto told = slices();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_NEAR(told[0].second, static_cast<double>(counted[static_cast<size_t>(Work::kRows)]) * 1e-3, 0.002);
+  EXPECT_NEAR(told[1].second, static_cast<double>(counted[static_cast<size_t>(Work::kEngine)]) * 1e-3, 0.002);
+}
+
 TEST(AwaitedNames, AreDifferent) {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < kAwaited; ++i) names.push_back(name_of(static_cast<Awaited>(i)));

@@ -31,10 +31,11 @@ class ThreadTime {
   using Clock = int64_t (*)();  ///< monotonic nanoseconds
   explicit ThreadTime(Clock clock = monotonic_ns) : clock_(clock) {}
 
-  void begin(Work what);
+  /// begin(), change() and end() return the time at which they count.
+  int64_t begin(Work what);
   /// `cpu_ns`: CPU time that the work `from` took.
-  void change(Work from, Work to, int64_t cpu_ns);
-  void end(Work what, int64_t cpu_ns);
+  int64_t change(Work from, Work to, int64_t cpu_ns);
+  int64_t end(Work what, int64_t cpu_ns);
   /// Adds CPU time that a thread spent between its last task and one of this run.
   void add_idle_cpu(int64_t cpu_ns);
 
@@ -71,14 +72,14 @@ class WorkTimer {
   static void change(const ThreadTime& time, Work to);
 
  private:
-  void write_slice();
+  void write_slice(int64_t end_ns);
   int64_t cpu_ns_until_now();
 
   ThreadTime& time_;
   Work what_;
   const std::shared_ptr<Trace> trace_;
   const uint64_t about_;
-  int64_t since_ns_ = 0;
+  int64_t since_ns_ = 0;  // a slice lasts as long as `time_` counts
   int64_t cpu_since_ns_ = 0;
   WorkTimer* const outer_;  // of an outer task: user code may run tasks of another loader
 };
