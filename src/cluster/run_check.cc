@@ -73,8 +73,8 @@ RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int ra
 
 Status RunCheck::poll(Time now) {
   {
-    const Lock lock(leader_terms_->mutex);
     LeaderTerms& known = *leader_terms_;
+    const Lock lock(known.mutex);
     const bool renews = known.same && known.same->ok() && known.terms.changes.possible;
     if (known.same && !renews) return *known.same;
     if (known.request_in_flight || (known.next_request && now < *known.next_request)) return {};
