@@ -181,6 +181,12 @@ FB_API fb_code fb_load_state_of_changed_parts(fb_loader* loader, const char* jso
 /* Gives the parts of a mix other weights from the next batch on. `weights` is a JSON object with a
  * number for each part; names of parts within parts are joined by "/". fb_state() has them. */
 FB_API fb_code fb_set_weights(fb_loader* loader, const char* weights);
+/* Draws the samples of a data set by other weights from the next batch on: `count` numbers, one for
+ * each sample, by id. `version`: your name of them, up to 64 bytes of UTF-8, or null. `part`: the part
+ * of a mix that is drawn, or null if only one is. fb_state() has the version and a hash: before
+ * fb_load_state() of such a state call this with the same weights and version. */
+FB_API fb_code fb_set_sampling(fb_loader* loader, const double* weights, int64_t count, const char* version,
+                               const char* part);
 /* Returns all counters of the loader (docs/reference/stats.md) as JSON. The caller frees the text
  * with fb_string_free. */
 FB_API fb_code fb_stats(fb_loader* loader, char** json);

@@ -253,6 +253,16 @@ class BatchLoader {
   /// that the parts cannot have, for a mix without weights, and in the middle of an epoch with
   /// LoaderOptions::restart.
   virtual Status set_weights(const std::map<std::string, double>& weights) = 0;
+  /// Draws the samples of a data set by other weights from the next batch on, in place of those that
+  /// its `.sample()` or `.balance()` decides: one for each sample of the data set, by id. `version`
+  /// is your name of them, up to 64 bytes of UTF-8. `part` names the data set where several have
+  /// draws. The epoch keeps its number of draws. state() has the version and a hash, not the
+  /// weights: before load_state() of such a state, call this with the same weights and version. All
+  /// ranks must make the same call at the same position. InvalidArgument for weights that are not
+  /// possible, for a data set without draws, inside an epoch with replacement=False, and inside an
+  /// epoch with LoaderOptions::restart; Unsupported with a server.
+  virtual Status set_sampling(std::vector<double> weights, const std::string& version = {},
+                              const std::string& part = {}) = 0;
 
   virtual Ledger stats() const = 0;
   /// Begins to write a trace for ui.perfetto.dev to `path`, of at most `most_bytes`. Errors:
@@ -319,6 +329,8 @@ class Loader final : public BatchLoader {
   Status load_state(const std::string& json, bool strict = true) override;
   Status load_state_of_changed_parts(const std::string& json, bool strict = true) override;
   Status set_weights(const std::map<std::string, double>& weights) override;
+  Status set_sampling(std::vector<double> weights, const std::string& version = {},
+                      const std::string& part = {}) override;
 
   /// For a stream: begins to record the order of its records, in tens of bytes a step, so that
   /// StreamRunOptions::journal can repeat the run. Rank 0 writes the journal. An existing journal

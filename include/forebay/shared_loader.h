@@ -69,6 +69,9 @@ class SharedLoader final : public BatchLoader {
   /// This, and other weights, are changes for this client alone, also with `together`.
   Status load_state_of_changed_parts(const std::string& json, bool strict = true) override;
   Status set_weights(const std::map<std::string, double>& weights) override;
+  /// Unsupported: a server moves its loaders by states, which have no weights of samples.
+  Status set_sampling(std::vector<double> weights, const std::string& version = {},
+                      const std::string& part = {}) override;
 
   /// Counters of the loader in the server; `waits.interpreter` is that of this process.
   Ledger stats() const override;

@@ -17,6 +17,8 @@ from ._user_exceptions import encodable
 from .errors import Error, InvalidArgument
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ._pinned import PinnedMemory
 
 
@@ -198,6 +200,27 @@ def _weights_by_path(weights: Mapping[str, Any], path: str = "") -> dict[str, fl
         else:
             raise TypeError(f"set_weights(): that of '{path}{name}' is {weight!r}; give a number from 0 on")
     return plain
+
+
+def _sample_weights(weights: Any) -> NDArray[np.float64]:
+    """Returns the weights of samples as one array of float64."""
+    if hasattr(weights, "detach"):  # a tensor of PyTorch, on any device and of any type
+        weights = weights.detach().cpu().double().numpy()
+    try:
+        plain = np.asarray(weights)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"set_sampling(): weights are numbers, one for each sample: {error}") from None
+    if plain.dtype.kind not in "iuf" or plain.ndim != 1:
+        raise TypeError(
+            f"set_sampling(): weights are a list or an array of numbers, one for each sample, not {type(weights).__name__} "
+            f"of shape {plain.shape} and type {plain.dtype}")
+    return np.ascontiguousarray(plain, np.float64)
+
+
+def _version(version: Any) -> str:
+    if isinstance(version, bool) or not (version is None or isinstance(version, (str, int, np.integer))):
+        raise TypeError(f"set_sampling(): version is {version!r}; give a text or a number, such as the step")
+    return "" if version is None else str(version)
 
 
 def _pinned(pin_memory: bool, output: str) -> PinnedMemory | None:

@@ -25,9 +25,11 @@ from ._options import (
     _parts_changed,
     _peers,
     _pinned,
+    _sample_weights,
     _seed,
     _shard_by,
     _share,
+    _version,
     _weights_by_path,
     plain_options,
 )
@@ -283,12 +285,13 @@ class Loader(LoaderReports, Generic[Array]):
 
     def __len__(self) -> int:
         """Returns the number of batches of this rank in the current epoch, including delivered
-        ones. It is the same on every rank. TypeError for a stream without steps_per_epoch=.
+        ones. It is the same on every rank. TypeError for a stream without steps_per_epoch=, and
+        for a mix that only a stream could end.
         """
         self._prepare()
         batches = self._core.batches_per_epoch()
         if batches < 0:
-            raise TypeError("a stream has no length: give the loader steps_per_epoch=")
+            raise TypeError("a stream has no length: give the loader steps_per_epoch=, or fb.mix samples= if it is a part")
         return batches
 
     def _prepare(self) -> None:
@@ -391,7 +394,8 @@ class Loader(LoaderReports, Generic[Array]):
                 same.
 
         Errors: StateMismatch, which names the differences, for a state of another data set, pipeline
-        or seed; InvalidArgument for what is no state, and if parts="changed" is given and the
+        or seed, and for one of weights of `set_sampling` that this loader was not given;
+        InvalidArgument for what is no state, and if parts="changed" is given and the
         pipeline or that of the state has no parts; Unsupported for parts="changed" in the middle of
         an epoch of an `fb.concat`, or an `fb.mix` without weights, whose own parts differ.
         """
@@ -411,9 +415,9 @@ class Loader(LoaderReports, Generic[Array]):
         length. The weights are kept in `state_dict()`, and hold until the next call. A call with the
         weights that hold already changes nothing.
 
-        All ranks must make the call at the same position; `loader.fingerprint` tells whether they
-        did. Earlier positions are not known any more, so `set_epoch` does not go back before the
-        change.
+        All ranks must make the call at the same position: with `peers=` ranks that differ get
+        StateMismatch, and `loader.fingerprint` tells it otherwise. Earlier positions are not known
+        any more, so `set_epoch` does not go back before the change.
 
         Args:
             weights: a number of 0 or more for each part of the mix. The names of parts within parts
@@ -425,6 +429,41 @@ class Loader(LoaderReports, Generic[Array]):
         """
         self._prepare()
         self._core.set_weights(_weights_by_path(weights))
+
+    def set_sampling(self, weights: Any, version: str | int | None = None, part: str | None = None) -> None:
+        """Draws the samples of a data set by other weights, from the next batch on, in place of
+        those of its `.sample()` or `.balance()`.
+
+            loader.set_sampling(losses, version=step)
+
+        What was delivered stays as it was, and an epoch keeps its number of draws. The draws that
+        are left of it are a sampling of their own: with m = their number * weight / sum of the
+        weights, each sample comes m times among them, rounded down or up, also if it has come in
+        the epoch before. Later epochs are drawn by the weights as a whole. Batches that were
+        prepared ahead are dropped. A call with the weights and the version that hold already
+        changes nothing.
+
+        `state_dict()` has the version and a hash of the weights, which may be many. To resume, call
+        this with the same weights and version before `load_state_dict`; save them beside the state.
+        All ranks must make the call at the same position: with `peers=` ranks that differ get
+        StateMismatch, and `loader.fingerprint` tells it otherwise. Earlier positions are not known
+        any more, so `set_epoch` does not go back before the change.
+
+        Args:
+            weights: a number of 0 or more for each sample of the data set, by id (`batch.ids`), in a
+                list, an array or a tensor of shape (samples,). They need not add up to 1.
+            version: your name of the weights, a number or up to 64 bytes of text.
+            part: the name of the part of a mix that is drawn, such as "web/en"; needed if several
+                are.
+
+        Errors: InvalidArgument for weights that are not possible, for a data set without draws, with
+        replacement=False inside an epoch, and inside an epoch with `restart=True`; Unsupported with
+        `share=`, and with `.bucket()`.
+        """
+        self._prepare()
+        if not (part is None or isinstance(part, str)):
+            raise TypeError(f"set_sampling(): part is {part!r}; give the name of a part")
+        self._core.set_sampling(_sample_weights(weights), _version(version), part or "")
 
     def journal(self, path: str | os.PathLike[str]) -> None:
         """For streams: writes to `path`, from now on, which records are delivered.

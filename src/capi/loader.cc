@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -302,6 +303,18 @@ fb_code fb_set_weights(fb_loader* loader, const char* weights) {
     if (weights == nullptr) return capi::null_pointer("fb_set_weights: the weights");
     FOREBAY_ASSIGN(const auto by_part, capi::weights_of(weights));
     return capi::with_prepared_loader(loader, [&](Loader& open) { return open.set_weights(by_part); });
+  });
+}
+
+fb_code fb_set_sampling(fb_loader* loader, const double* weights, int64_t count, const char* version,
+                        const char* part) {
+  return capi::guarded([&]() -> Status {
+    if (weights == nullptr) return capi::null_pointer("fb_set_sampling: the weights");
+    if (count < 0) return invalid_argument(fmt::format("fb_set_sampling: there are {} weights", count));
+    std::vector<double> given(weights, weights + count);
+    const auto text = [](const char* may_be_null) { return std::string(may_be_null == nullptr ? "" : may_be_null); };
+    return capi::with_prepared_loader(
+        loader, [&](Loader& open) { return open.set_sampling(std::move(given), text(version), text(part)); });
   });
 }
 

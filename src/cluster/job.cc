@@ -59,6 +59,15 @@ RunCheck* Job::check() const {
   return check_.get();
 }
 
+void Job::edit_run(const std::function<void(RunChanges&)>& change) {
+  if (rank_ == 0) return run_->edit(change);
+  if (RunCheck* const check = this->check()) check->edit(change);
+}
+
+void Job::ask_soon() {
+  if (RunCheck* const check = this->check()) check->ask_soon();
+}
+
 Status Job::check_run() {
   RunCheck* const check = this->check();
   return check == nullptr ? Status() : check->poll(job_now());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -57,6 +58,10 @@ class Job {
   /// Sets the settings of this rank. Rank 0 serves its settings to the other ranks, which compare
   /// them with their own.
   void set_run(RunTerms terms);
+  /// Changes the settings of this rank. After set_run() only.
+  void edit_run(const std::function<void(RunChanges&)>& change);
+  /// Lets the next check_run() ask rank 0 without a pause.
+  void ask_soon();
   /// Returns StateMismatch if this rank is known to have other settings than rank 0. Does not wait
   /// (RunCheck::poll()).
   Status check_run();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -20,6 +21,8 @@ inline constexpr std::string_view kRunServiceName = "run";
 class RunService final : public Service {
  public:
   void set_terms(RunTerms terms);
+  /// Changes the settings, if they are set.
+  void edit(const std::function<void(RunChanges&)>& change);
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
@@ -28,8 +31,10 @@ class RunService final : public Service {
 };
 
 /// Finds out whether a rank has the same settings as rank 0. Asks rank 0 until it has given its
-/// settings. It is not an error if rank 0 is unavailable, or if its answer to poll() is malformed.
-/// Methods may be called from any thread.
+/// settings and has made the changes of this rank; if a run can have changes, also now and then
+/// after that, since rank 0 may make changes that this rank does not make. It is not an error if
+/// rank 0 is unavailable, or if its answer to poll() is malformed. Methods may be called from any
+/// thread.
 class RunCheck {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock
@@ -45,6 +50,10 @@ class RunCheck {
   /// it has not set them yet. Errors: StateMismatch as in poll(), those of Transport::call(), and
   /// Corrupt for a malformed answer.
   Result<bool> ask(const std::stop_token& stop);
+  /// Changes the settings of this rank.
+  void edit(const std::function<void(RunChanges&)>& change);
+  /// Lets the next poll() ask rank 0 without a pause.
+  void ask_soon();
 
  private:
   struct LeaderTerms;

@@ -1,6 +1,7 @@
-// Tests a loader whose mix changes while it runs, through the C++ API.
+// Tests a loader whose mix or draws change while it runs, through the C++ API.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -67,6 +68,70 @@ TEST(ChangedMix, errors_change_nothing) {
   EXPECT_EQ(alone->load_state_of_changed_parts(before).code(), Code::kInvalidArgument);
   EXPECT_EQ(loader->load_state_of_changed_parts(alone->state()).code(), Code::kInvalidArgument);
   EXPECT_EQ(loader->state(), before);
+}
+
+Pipeline drawn_numbers(int64_t draws = 200) {
+  return arrays({{"x", counting(50)}}).shuffle().sample({.n = draws}).batch(16);
+}
+
+// A weight of 1 for even samples, of 3 for odd ones.
+std::vector<double> odd_weights() {
+  std::vector<double> weights;
+  for (int i = 0; i < 50; ++i) weights.push_back(i % 2 == 0 ? 1 : 3);
+  return weights;
+}
+
+TEST(ChangedDraws, weights_of_samples_hold_from_the_next_batch_on) {
+  const auto loader = opened(drawn_numbers(), {.seed = 7}), unchanged = opened(drawn_numbers(), {.seed = 7});
+  take(*loader, 5);
+  take(*unchanged, 5);
+  const std::string before = loader->state(), fingerprint = loader->fingerprint();
+  EXPECT_EQ(before, unchanged->state());
+  ASSERT_TRUE(loader->set_sampling(odd_weights(), "7").ok());
+  EXPECT_NE(loader->fingerprint(), fingerprint);
+  const std::string after = loader->state();
+  EXPECT_LT(after.size(), 512u);
+  ASSERT_TRUE(loader->set_sampling(odd_weights(), "7").ok());
+  EXPECT_EQ(loader->state(), after) << "these are the weights that hold already";
+  std::vector<int> counts(50);
+  const std::vector<Batch> rest = epoch_of(*loader);
+  for (const Batch& batch : rest)
+    for (const int64_t id : batch.ids) ++counts[static_cast<size_t>(id)];
+  for (size_t id = 0; id < counts.size(); ++id) {
+    const double share = 120.0 * (id % 2 == 0 ? 1 : 3) / 100;
+    EXPECT_TRUE(counts[id] == std::floor(share) || counts[id] == std::ceil(share)) << id << ": " << counts[id];
+  }
+
+  const auto resumed = opened(drawn_numbers(), {.seed = 7});
+  const Status without = resumed->load_state(after);
+  EXPECT_EQ(without.code(), Code::kStateMismatch);
+  EXPECT_NE(without.message().find("call set_sampling() with the same weights before"), std::string::npos);
+  ASSERT_TRUE(resumed->set_sampling(odd_weights(), "8").ok());
+  EXPECT_EQ(resumed->load_state(after).code(), Code::kStateMismatch) << "another version";
+  ASSERT_TRUE(resumed->set_sampling(odd_weights(), "7").ok());
+  ASSERT_TRUE(resumed->load_state(after).ok());
+  EXPECT_EQ(resumed->state(), after);
+  EXPECT_EQ(digest_of(epoch_of(*resumed)), digest_of(rest));
+  ASSERT_TRUE(resumed->load_state(before).ok()) << "from before the change: the draws of the pipeline";
+  EXPECT_EQ(digest_of(epoch_of(*resumed)), digest_of(epoch_of(*unchanged)));
+}
+
+TEST(ChangedDraws, errors_change_nothing) {
+  const auto loader = opened(drawn_numbers(), {.seed = 7});
+  take(*loader, 5);
+  const std::string before = loader->state();
+  std::vector<double> negative = odd_weights();
+  negative[3] = -1;
+  EXPECT_NE(loader->set_sampling(negative).message().find("the weight of sample 3 (row 3) is -1"), std::string::npos)
+      << loader->set_sampling(negative).message();
+  EXPECT_EQ(loader->set_sampling({1, 2}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(loader->set_sampling(std::vector<double>(50)).code(), Code::kInvalidArgument);
+  EXPECT_EQ(loader->set_sampling(odd_weights(), std::string(65, 'x')).code(), Code::kInvalidArgument);
+  EXPECT_EQ(loader->set_sampling(odd_weights(), "\xff").code(), Code::kInvalidArgument);
+  EXPECT_EQ(loader->set_sampling(odd_weights(), "", "web").code(), Code::kInvalidArgument);
+  EXPECT_EQ(loader->state(), before);
+  const auto whole = opened(arrays({{"x", counting(50)}}).batch(2));
+  EXPECT_EQ(whole->set_sampling(odd_weights()).code(), Code::kInvalidArgument);
 }
 
 TEST(ChangedMix, a_part_that_grew_goes_on) {

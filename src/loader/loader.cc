@@ -193,7 +193,7 @@ Status Loader::set_epoch(int64_t epoch) {
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
   if (const Cursor first = impl_->run->earliest(); is_before({epoch, 0, 0}, first))
     return invalid_argument(fmt::format(
-        "set_epoch({}): parts or their weights changed in epoch {}, at position {}, and what came before is not known "
+        "set_epoch({}): parts or weights changed in epoch {}, at position {}, and what came before is not known "
         "any more; load a state from before the change",
         epoch, first.epoch, first.position));
   impl_->seek_to_epoch(epoch);
@@ -242,15 +242,11 @@ Status Loader::load_state_of_changed_parts(const std::string& json, bool strict)
 }
 
 Status Loader::set_weights(const std::map<std::string, double>& weights) {
-  FOREBAY_RETURN_IF_ERROR(impl_->usable());
-  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
-  const std::shared_ptr<Runner> runner = impl_->current();
-  const Cursor at = runner->cursor();
-  if (impl_->input.options.restart && at.position > 0)
-    return invalid_argument("set_weights(): with restart=True epochs begin anew, so weights change between them only");
-  FOREBAY_ASSIGN(const bool changed, impl_->run->set_weights(weights, at));
-  if (changed) runner->seek(at);
-  return {};
+  return impl_->change(set_part_weights(weights));
+}
+
+Status Loader::set_sampling(std::vector<double> weights, const std::string& version, const std::string& part) {
+  return impl_->change(set_sample_weights(std::move(weights), version, part));
 }
 
 Status Loader::journal(const std::string& path) {

@@ -87,6 +87,8 @@ struct Loader::Impl {
   Status load(const Checkpoint& saved, bool strict);
   /// Moves to a state. The caller has checked that it has the same data set, pipeline and seed.
   Status restore(const Checkpoint& saved);
+  /// Changes the plan from the next batch on.
+  Status change(const PlanEdit& edit);
   /// Not for an endless run.
   void seek_to_epoch(int64_t epoch);
 

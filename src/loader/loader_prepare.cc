@@ -80,9 +80,8 @@ Status Loader::Impl::load(const Checkpoint& saved, bool strict) {
   if (saved.cursor.epoch > run->last_epoch())
     return invalid_argument(
         fmt::format("the state is of epoch {}, and the last epoch is {}", saved.cursor.epoch, run->last_epoch()));
-  if (input.options.restart && is_before({saved.cursor.epoch, 0, 0}, saved.changes.since))
-    return invalid_argument(
-        "with restart=True epochs begin anew, and the weights of parts were changed within this state's epoch");
+  if (input.options.restart && saved.changes && is_before({saved.cursor.epoch, 0, 0}, saved.changes->since))
+    return invalid_argument("with restart=True epochs begin anew, and weights were changed within this state's epoch");
   FOREBAY_RETURN_IF_ERROR(restore(saved));
   epoch_over = false;
   at_loaded_state = true;
@@ -95,6 +94,19 @@ Status Loader::Impl::restore(const Checkpoint& saved) {
   run->pause();
   current()->seek(saved.cursor);
   resume();
+  return {};
+}
+
+Status Loader::Impl::change(const PlanEdit& edit) {
+  FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_RETURN_IF_ERROR(prepare());
+  const std::shared_ptr<Runner> runner = current();
+  const Cursor at = runner->cursor();
+  if (input.options.restart && at.position > 0)
+    return invalid_argument(
+        fmt::format("{}: with restart=True epochs begin anew, so weights change between them only", edit.call));
+  FOREBAY_ASSIGN(const bool changed, run->change(edit, at));
+  if (changed) runner->seek(at);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plan/balanced_order.h"
+#include "plan/pass_end.h"
 #include "plan/systematic_draws.h"
 #include "plan/test_drawn_orders.h"
 
@@ -278,6 +279,94 @@ TEST(BalancedOrderTest, cycles_are_arranged_anew) {
   for (int64_t at = 0; at < 200; at += 2) changes += order->id_at(0, at) < 50 ? 1 : 0;
   EXPECT_GT(changes, 25);
   EXPECT_LT(changes, 75);
+}
+
+// Draws of 40 samples, 100 in an epoch, whose weights change at position 30 of epoch 2.
+class RedrawnOrderTest : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr int64_t kPass = 2, kFirst = 30;
+
+  static std::vector<double> weights() {
+    std::vector<double> all;
+    for (int i = 0; i < 40; ++i) all.push_back(i % 4);
+    return all;
+  }
+  const std::shared_ptr<const Order> now_ = drawn_samples(40, weights(), 100, GetParam());
+  const std::shared_ptr<const Order> rest_ = drawn_samples(40, weights(), 70, GetParam(), 11);
+  const std::unique_ptr<Order> order_ = redrawn_order(rest_, kPass, now_);
+};
+
+TEST_P(RedrawnOrderTest, a_pass_ends_with_the_rest_and_later_ones_are_of_the_new_weights) {
+  EXPECT_EQ(order_->size(), 100);
+  EXPECT_EQ(order_->ids(), 40);
+  EXPECT_FALSE(order_->permutes());
+  for (int64_t p = kFirst; p < 100; ++p) ASSERT_EQ(order_->id_at(kPass, p), rest_->id_at(kPass, p - kFirst));
+  for (const int64_t run : {int64_t{1}, int64_t{7}, int64_t{100}}) {
+    for (int64_t epoch = kPass; epoch < kPass + 3; ++epoch) {
+      for (int64_t begin = 0; begin < 100; begin += run) {
+        std::vector<int64_t> ids(static_cast<size_t>(std::min(run, 100 - begin))), again(ids.size());
+        std::vector<int32_t> uses(ids.size(), -1), plain(ids.size(), -1);
+        order_->ids_at(epoch, begin, ids);
+        order_->uses_at(epoch, begin, again, uses);
+        ASSERT_EQ(ids, again);
+        for (size_t i = 0; i < ids.size(); ++i) {
+          const int64_t at = begin + static_cast<int64_t>(i);
+          ASSERT_EQ(ids[i], order_->id_at(epoch, at));
+          if (epoch > kPass) ASSERT_EQ(ids[i], now_->id_at(epoch, at));
+          if (epoch == kPass && at >= kFirst) ASSERT_EQ(uses[i], 100 + at) << "no use before has that number";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RedrawnOrderTest, uses_of_a_sample_have_different_numbers_after_several_changes) {
+  const std::shared_ptr<const Order> last = drawn_samples(40, weights(), 45, GetParam(), 19);
+  const auto again = redrawn_order(last, kPass, now_);
+  std::map<int64_t, std::vector<int32_t>> of_sample;
+  const auto add = [&](const Order& order, int64_t begin, int64_t end) {
+    std::vector<int64_t> ids(static_cast<size_t>(end - begin));
+    std::vector<int32_t> uses(ids.size());
+    order.uses_at(kPass, begin, ids, uses);
+    for (size_t i = 0; i < ids.size(); ++i) of_sample[ids[i]].push_back(uses[i]);
+  };
+  add(*now_, 0, kFirst);
+  add(*order_, kFirst, 55);
+  add(*again, 55, 100);
+  EXPECT_EQ(of_sample.size(), 30u) << "those with a weight";
+  for (auto& [id, numbers] : of_sample) {
+    std::ranges::sort(numbers);
+    EXPECT_EQ(std::ranges::adjacent_find(numbers), numbers.end()) << id;
+  }
+}
+
+TEST_P(RedrawnOrderTest, next_use_is_the_first_one_from_there_on) {
+  for (int64_t id = 0; id < 40; ++id) {
+    for (int64_t at = kPass * 100; at < (kPass + 2) * 100; at += 3) {
+      int64_t next = at;
+      while (next < (kPass + 4) * 100 && order_->id_at(next / 100, next % 100) != id) ++next;
+      const Order::Use expected = id % 4 == 0 ? Order::kNoUse : Order::Use{next / 100, next % 100};
+      ASSERT_EQ(order_->next_use(id, at / 100, at % 100), expected) << id << " from " << at;
+    }
+    const int64_t first = order_->position_of(kPass, id);
+    for (int64_t p = 0; p < first; ++p) ASSERT_NE(order_->id_at(kPass, p), id);
+    if (first < 100) EXPECT_EQ(order_->id_at(kPass, first), id);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Redrawn, RedrawnOrderTest, testing::Bool());
+
+TEST(RedrawnOrder, draws_of_chunks_stay_together) {
+  const std::vector<double> weights(static_cast<size_t>(kTestRows), 1.0);
+  const std::shared_ptr<const Order> now = drawn_rows(weights, 200, 2), rest = drawn_rows(weights, 80, 2);
+  const auto order = redrawn_order(rest, 1, now);
+  for (int64_t p = 120; p < 200; ++p) {
+    const std::vector<int64_t> chunks = order->chunks_together(1, p);
+    EXPECT_NE(std::ranges::find(chunks, chunk_of_test_sample(order->id_at(1, p))), chunks.end()) << p;
+    const Order::Range range = order->read_together(1, p);
+    EXPECT_EQ((p - range.first) % range.step, 0);
+    EXPECT_GE(range.first, 120);
+  }
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ class Order {
   virtual int64_t position_of(int64_t epoch, int64_t id) const = 0;
   /// The ids at positions begin, begin + 1, …. For each id several times faster than id_at().
   virtual void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const = 0;
-  /// Also numbers the uses of each sample in the epoch: 0, 1, …, each once, in any order. All 0 in
-  /// a permutation. `occurrences` is as long as `ids`.
+  /// Also numbers the uses of each sample in the epoch: 0, 1, …, each once, in any order
+  /// (redrawn_order() skips numbers). All 0 in a permutation. `occurrences` is as long as `ids`.
   virtual void uses_at(int64_t epoch, int64_t begin, std::span<int64_t> ids, std::span<int32_t> occurrences) const;
   /// position_of() for many ids; `positions` is as long as `ids`.
   virtual void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/grown_order.h"
+#include "plan/pass_end.h"
 
 namespace forebay {
 namespace {

@@ -247,6 +247,7 @@ void bind_loader(nb::module_& module) {
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
       .def("load_state_of_changed_parts", &PyLoader::load_state_of_changed_parts, arg("json"), arg("strict"))
       .def("set_weights", &PyLoader::set_weights, arg("weights"))
+      .def("set_sampling", &PyLoader::set_sampling, arg("weights"), arg("version"), arg("part"))
       .def("journal", &PyLoader::journal, arg("path"))
       .def("report", &PyLoader::report)
       .def("write_report", &PyLoader::write_report, nb::arg("path"))

@@ -223,6 +223,13 @@ void PyLoader::set_weights(const std::map<std::string, double>& weights) {
   check(in_turn([&](BatchLoader& target) { return target.set_weights(weights); }));
 }
 
+void PyLoader::set_sampling(const InputArray& weights, nb::str version, nb::str part) {
+  const auto* const first = static_cast<const double*>(weights.data());
+  std::vector<double> given(first, first + weights.size());
+  const std::string name = from_text(version), path = from_text(part);
+  check(in_turn([&](BatchLoader& target) { return target.set_sampling(std::move(given), name, path); }));
+}
+
 PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
 
 std::string PyLoader::report() {

@@ -13,6 +13,7 @@
 #include "base/timed_mutex.h"
 #include "forebay/loader.h"
 #include "forebay/shared_loader.h"
+#include "python/array.h"
 #include "python/description.h"
 
 namespace forebay {
@@ -51,6 +52,8 @@ class PyLoader {
   void load_state(nb::str json, bool strict);
   void load_state_of_changed_parts(nb::str json, bool strict);
   void set_weights(const std::map<std::string, double>& weights);
+  /// `weights`: one float64 for each sample.
+  void set_sampling(const InputArray& weights, nb::str version, nb::str part);
   PyDescription opened() const;
   void journal(nb::str path);
   nb::dict stats();

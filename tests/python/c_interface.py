@@ -1,6 +1,6 @@
 """The C interface through ctypes, as a binding of another language would use it."""
 import ctypes
-from ctypes import POINTER, byref, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,7 @@ def load():
     library.fb_load_state.argtypes = [handle, c_char_p, c_int32]
     library.fb_load_state_of_changed_parts.argtypes = [handle, c_char_p, c_int32]
     library.fb_set_weights.argtypes = [handle, c_char_p]
+    library.fb_set_sampling.argtypes = [handle, POINTER(c_double), c_int64, c_char_p, c_char_p]
     library.fb_batch_find.argtypes = [handle, c_char_p, POINTER(c_int32)]
     library.fb_batch_field.argtypes = [handle, c_int32, POINTER(Field)]
     library.fb_batch_describe.argtypes = [handle, POINTER(BatchInfo)]

@@ -154,6 +154,29 @@ def test_weights_of_a_mix_change_as_in_python(library, tmp_path):
         assert each.free() == OK
 
 
+def test_weights_of_samples_change_as_in_python(library, tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(300))
+    pipeline = fb.arrays(x=str(tmp_path / "x.npy")).shuffle().sample(400).batch(8)
+    weights = np.arange(300) % 3
+    given = (ctypes.c_double * 300)(*weights)
+    loader, fresh = (CLoader(library, pipeline, b'{"seed": 7, "epochs": 1}') for _ in range(2))
+    loader.next()
+    with fb.Loader(pipeline, seed=7, epochs=1) as python:
+        next(iter(python))
+        python.set_sampling(weights, version="a")
+        assert library.fb_set_sampling(loader.handle, given, 300, b"a", None) == OK
+        state = loader.text("fb_state")
+        assert json.loads(state) == python.state_dict()
+        assert library.fb_load_state(fresh.handle, json.dumps(python.state_dict()).encode(), 1) == STATE_MISMATCH
+        assert library.fb_set_sampling(fresh.handle, given, 300, b"a", None) == OK
+        assert library.fb_load_state(fresh.handle, json.dumps(python.state_dict()).encode(), 1) == OK
+        assert from_python(python) == from_c(fresh) == from_c(loader)
+    for wrong in ((given, 299, None, None), (given, -1, None, None), (None, 300, None, None), (given, 300, b"\xff", None), (given, 300, None, b"web")):
+        assert library.fb_set_sampling(loader.handle, *wrong) == INVALID_ARGUMENT
+    for each in (loader, fresh):
+        assert each.free() == OK
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 def test_dlpack_shares_memory_that_outlives_everything(library, photos, tmp_path, versioned):
     loader = CLoader(library, arrays(photos, tmp_path), b'{"seed": 7}')

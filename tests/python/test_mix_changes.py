@@ -142,7 +142,7 @@ def test_an_epoch_keeps_its_length():
 def test_earlier_positions_are_not_known_any_more():
     loader, _ = advance(mixed(EVEN), 640, epochs=1)
     loader.set_weights(TWO)
-    with pytest.raises(fb.InvalidArgument, match=r"set_epoch\(0\): parts or their weights changed in epoch 1, at position 640"):
+    with pytest.raises(fb.InvalidArgument, match=r"set_epoch\(0\): parts or weights changed in epoch 1, at position 640"):
         loader.set_epoch(0)
     loader.set_epoch(3)
     assert loader.state_dict()["epoch"] == 3

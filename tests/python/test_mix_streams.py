@@ -1,5 +1,6 @@
 """A stream as a part of a mix: at the positions that the plan gives it, its records in their order, with states, ranks and ends."""
 
+import contextlib
 import itertools
 import json
 import random
@@ -55,6 +56,22 @@ def all_rows(loader, epochs):
 
 def live_of(got):
     return [x for _, _, x, _ in got if x >= LIVE]
+
+
+@pytest.mark.parametrize(("parts", "batches"), [
+    (lambda live: fb.mix({"live": live}, weights={"live": 1}), None),
+    (lambda live: fb.mix({"old": old(), "live": live}, weights={"old": 0, "live": 1}), None),
+    (lambda live: fb.mix({"old": old(), "live": live}, weights={"old": 0, "live": 1}, samples=640), 20),
+    (lambda live: fb.mix({"old": old(), "live": live}, weights={"old": 1, "live": 1}, samples=640), 20),
+])  # fmt: skip
+def test_a_mix_that_only_a_stream_could_end_has_no_length(parts, batches):
+    with fb.Loader(parts(fb.stream(recorded())).batch(32)) as loader:
+        if batches is not None:
+            assert len(loader) == batches == len(list(loader))
+            return
+        with pytest.raises(TypeError, match="a stream has no length: give the loader steps_per_epoch=, or fb.mix samples= if it is a part"):
+            len(loader)
+        assert len(live_of(rows(loader, 8))) > 100, "batches come all the same"
 
 
 def test_a_stream_gives_what_a_data_set_of_its_records_would_give():
@@ -422,3 +439,25 @@ def test_options_of_a_stream_by_itself_are_refused():
         fb.Loader(mixed(fb.stream(recorded())), on_error="replace")
     with fb.Loader(mixed(fb.stream(recorded()))) as loader, pytest.raises(fb.InvalidArgument, match="goes on where it stands"):
         loader.set_epoch(3)
+
+
+def test_ranks_that_change_the_share_of_a_stream_differently_are_told(tmp_path):
+    told = threading.Event()
+
+    def run(rank):
+        with fb.Loader(mixed(fb.stream(recorded()), samples=50_000), rank=rank, world_size=2, peers=f"file://{tmp_path}/job") as loader:
+            batches = iter(loader)
+            for _ in range(2):
+                next(batches)
+            loader.set_weights({"old": 1, "live": 1 + rank})
+            if rank == 0:
+                with contextlib.suppress(fb.Error):  # rank 1 leaves
+                    while not told.is_set():
+                        next(batches)
+                return told.wait(60)
+            with pytest.raises(fb.StateMismatch, match=r"rank 1 has made another change than rank 0: set_weights\(\) with live: 2, old: 1 in epoch 0, at position 128 .rank 0: "):
+                while True:
+                    next(batches)
+            told.set()
+
+    assert on_ranks(2, run)[0]

@@ -307,6 +307,39 @@ def test_hosts_ask_each_other_after_weights_have_changed(data, tmp_path, monkeyp
     assert peer_hits([stats for _, stats in told]) > 0
 
 
+@pytest.mark.parametrize("shard_by", ["count", "locality"])
+@pytest.mark.parametrize("name", ["drawn", "balanced", "repeated draws"])
+def test_hosts_ask_each_other_after_weights_of_samples_have_changed(name, shard_by, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREBAY_CLUSTER_TOKEN", TOKEN)
+    monkeypatch.setenv("FOREBAY_CLUSTER_ADDRESS", "127.0.0.1")
+    make = {**CACHED, "repeated draws": lambda d, at: kept(d.photos(), at).shuffle().sample(16).repeat(2.5)}[name]
+    with fb.Loader(data.photos().select("key").batch(1)) as listed:
+        samples = listed.size
+
+    def run(loader, wait=lambda: None):
+        rows = []
+        for version in range(4):
+            if version > 0:
+                rows += [row for batch in islice(loader, 2) for row in rows_of_batch(batch)]
+            loader.set_sampling(np.random.default_rng(version).random(samples), version=version)
+            rows += [row for batch in loader for row in rows_of_batch(batch)]
+            wait()
+        return rows
+
+    epoch_ends = threading.Barrier(2)
+
+    def host(rank):
+        options = {"seed": SEED, "rank": rank, "world_size": 2, "peers": f"file://{tmp_path}/job", "shard_by": shard_by, "hosts": 2}
+        with fb.Loader(make(data, tmp_path / str(rank)).random_flip().batch(2), **options) as loader:
+            return run(loader, lambda: epoch_ends.wait(60)), loader.stats()
+
+    with fb.Loader(make(data, tmp_path / "alone").random_flip().batch(4), seed=SEED) as loader:
+        alone = run(loader)
+    told = on_ranks(2, host)
+    assert sorted((row for rows, _ in told for row in rows), key=lambda row: (row.epoch, row.position)) == alone
+    assert peer_hits([stats for _, stats in told]) > 0
+
+
 def test_a_rank_with_other_weights_than_rank_0_is_told(data, tmp_path, monkeypatch):
     """Some samples would come twice, and others never."""
     monkeypatch.setenv("FOREBAY_CLUSTER_TOKEN", TOKEN)

@@ -130,7 +130,7 @@ std::string Checkpoint::to_json() const {
       {"position", cursor.position}, {"step", cursor.step},
       {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
   if (!parts.empty()) json["parts"] = json_of(parts);
-  if (!parts.empty()) json["changes"] = json_of(changes);
+  if (changes) json["changes"] = json_of(*changes);
   if (replay) json["rehearsal"] = json_of(*replay);
   if (stream) json["stream"] = stream->to_json();
   return json.dump();
@@ -165,7 +165,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (json.contains("changes")) {
     FOREBAY_ASSIGN(state.changes, changes_of(json["changes"]));
   }
-  if (is_before(state.cursor, state.changes.since))
+  if (state.changes && is_before(state.cursor, state.changes->since))
     return invalid_argument("this state's position lies before the last change of its parts");
   if (json.contains("rehearsal")) {
     FOREBAY_ASSIGN(state.replay, replay_of(json["rehearsal"]));

@@ -15,17 +15,18 @@ namespace forebay {
 
 /// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
 /// the same state. As JSON it is under 1 KB, and without a replay buffer under 256 bytes and 40
-/// bytes and the path for each part, and 40 bytes for each part of a mix that changed. Only
-/// to_json() and from_json() know its text.
+/// bytes and the path for each part, 40 bytes for each part of a mix that changed, and 80 bytes and
+/// the version for each data set whose weights were set. Only to_json() and from_json() know its
+/// text.
 ///
 /// Positions count samples of the epoch over all ranks, and steps count global batches. No field
 /// depends on the number of ranks or threads or on the batch size, so a loader may resume with any.
 struct Checkpoint {
   Cursor cursor;
-  std::string dataset, pipeline, seed;  ///< fingerprints
-  int64_t samples = 0;                  ///< number of samples of the data set
-  std::vector<SavedPart> parts = {};    ///< of a pipeline that has parts
-  PlanChanges changes = {};
+  std::string dataset, pipeline, seed;      ///< fingerprints
+  int64_t samples = 0;                      ///< number of samples of the data set
+  std::vector<SavedPart> parts = {};        ///< of a pipeline that has parts
+  std::optional<PlanChanges> changes = {};  ///< nothing if the plan of such a pipeline never changes
   std::optional<ReplayState> replay = {};
   std::optional<StreamState> stream = {};  ///< nothing for data sets
 

@@ -79,10 +79,10 @@ TEST(Checkpoint, says_which_of_data_pipeline_and_seed_differ) {
 Checkpoint example_of_parts() {
   Checkpoint state = example();
   state.parts = {{"web", 5000, 640}, {"web/en", 4000, 600}, {"web/de", 1000, 40}, {"code", 70, 210}};
-  state.changes.since = {2, 64, 1};
-  state.changes.mixes[""] = {1'281'231, {600, 200}, {}};
-  state.changes.mixes["web"] = {600, {580, 20}, {32768, 32768}};
-  state.changes.grown["code"] = {3, 60};
+  state.changes.emplace().since = {2, 64, 1};
+  state.changes->mixes[""] = {1'281'231, {600, 200}, {}};
+  state.changes->mixes["web"] = {600, {580, 20}, {32768, 32768}};
+  state.changes->grown["code"] = {3, 60};
   return state;
 }
 
@@ -96,6 +96,25 @@ TEST(Checkpoint, of_parts_that_changed_round_trips) {
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->parts, example_of_parts().parts);
   EXPECT_EQ(read->changes, example_of_parts().changes);
+}
+
+TEST(Checkpoint, of_draws_whose_weights_were_set_round_trips) {
+  Checkpoint state = example();
+  state.changes.emplace();
+  EXPECT_TRUE(state.to_json().ends_with(R"("changes":[]})")) << "frameworks look for the entries of a new loader";
+  state.changes->since = {2, 64, 1};
+  state.changes->redrawn[""] = {128, "step 7", "1f"};
+  const std::string json = state.to_json();
+  EXPECT_TRUE(json.ends_with(R"("changes":[[2,64,1],[],[],[["",128,"step 7","1f"]]]})")) << json;
+  const Result<Checkpoint> read = Checkpoint::from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->changes, state.changes);
+  for (const std::string damaged : {R"(["",128,"step 7"])", R"(["",-1,"step 7","1f"])", R"(["",128,7,"1f"])", "1"}) {
+    std::string other = json;
+    const std::string entry = R"(["",128,"step 7","1f"])";
+    other.replace(other.find(entry), entry.size(), damaged);
+    EXPECT_EQ(Checkpoint::from_json(other).status().code(), Code::kInvalidArgument) << damaged;
+  }
 }
 
 TEST(Checkpoint, damaged_changes_are_refused) {

@@ -21,7 +21,6 @@
 #include "loader/run/loader_stats.h"
 #include "loader/run/saved_changes.h"
 #include "loader/samples/changed_parts.h"
-#include "loader/samples/changed_weights.h"
 #include "loader/samples/drawn_samples.h"
 #include "loader/samples/epoch_plan.h"
 #include "loader/samples/part_progress.h"
@@ -167,6 +166,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
     share_entries(*setup.plan);
     set_run_settings(*peers_->job(), description, *source_, data_, job_steps_.assignment.name, options.seed,
                      input_.rank_info.world_size);
+    tell_ranks(peers_->job());
   }
   add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
   indexed_ = itinerary();
@@ -199,7 +199,7 @@ AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   if (is_before({epoch, 0, 0}, earliest()))
     return invalid_argument(fmt::format(
-        "plan(): parts or their weights changed in epoch {}, at position {}; what came before is not known any more",
+        "plan(): parts or weights changed in epoch {}, at position {}; what came before is not known any more",
         earliest().epoch, earliest().position));
   return plan_epoch(input_.description(), data_,
                     {input_.options.seed, epoch, rank, world_size, max_steps, assignment_request(world_size)});
@@ -221,10 +221,33 @@ Status DataSetRun::before_batch(const Cursor& at) {
 }
 
 void DataSetRun::advanced_to(const Cursor& at) {
-  if (!peers_) return;
-  // Nobody waits for first uses in epochs so late that their positions are too large to count.
+  const int64_t number = number_of(at);
+  if (peers_) peers_->set_position(number);
+  if (!job_) return;
+  job_->edit_run([&](RunChanges& changes) { changes.position = number; });
+  if (at.position == 0) job_->ask_soon();
+}
+
+// The position counted over all epochs. Nobody waits for first uses in epochs so late that their
+// positions are too large to count.
+int64_t DataSetRun::number_of(const Cursor& at) const {
   const bool counted = at.epoch < INT64_MAX / (data_.size() + 1);
-  peers_->set_position(counted ? at.epoch * data_.size() + at.position : INT64_MAX);
+  return counted ? at.epoch * data_.size() + at.position : INT64_MAX;
+}
+
+void DataSetRun::tell_ranks(std::shared_ptr<Job> job) {
+  job_ = std::move(job);
+  if (job_) job_->edit_run([&](RunChanges& changes) { changes.possible = may_change(); });
+}
+
+void DataSetRun::resume_at_epoch() {
+  // The position follows with the next batch.
+  if (job_) job_->edit_run([](RunChanges& changes) { changes.jump(0); });
+}
+
+bool DataSetRun::may_change() const {
+  return !catalog().is_one_branch(input_.description().steps().front()) ||
+         data_.branches.front().chosen.drawing != nullptr;
 }
 
 std::string DataSetRun::changes_version() const {
@@ -235,18 +258,20 @@ std::vector<SavedPart> DataSetRun::parts_at(const Cursor& at) const {
   return parts_before({input_.description()}, *data_.plan, {at.epoch, at.position}, data_, data_.changes);
 }
 
-// The samples with a plan after these changes. The plan itself is small.
-Result<DataPlan> DataSetRun::data_with(const PlanChanges& changes) const {
-  DataPlan data = data_;
-  FOREBAY_ASSIGN(data.plan, plan_of({input_.description()}, input_.options.seed, data, changes));
-  data.changes = changes;
+// Makes the plan of `data` with its changes.
+Result<DataPlan> DataSetRun::with_plan(DataPlan data) const {
+  FOREBAY_ASSIGN(data.plan, plan_of({input_.description()}, input_.options.seed, data, data.changes));
   return data;
 }
 
-Status DataSetRun::apply(const PlanChanges& changes) {
-  if (changes == data_.changes) return {};
-  FOREBAY_RETURN_IF_ERROR(check_fits(changes, input_.description(), data_));
-  FOREBAY_ASSIGN(DataPlan data, data_with(changes));
+// Goes on with the changes and given weights of `data`. Returns whether its plan is another one.
+Result<bool> DataSetRun::apply(DataPlan data) {
+  if (data.changes == data_.changes) {
+    data_.branches = std::move(data.branches);
+    return false;
+  }
+  FOREBAY_RETURN_IF_ERROR(check_fits(data.changes, input_.description(), data));
+  FOREBAY_ASSIGN(data, with_plan(std::move(data)));
   const int64_t ranks = input_.rank_info.world_size;
   FOREBAY_ASSIGN(job_steps_,
                  open_schedule(input_.description(), data, input_.options.seed, ranks, assignment_request(ranks)));
@@ -254,21 +279,32 @@ Status DataSetRun::apply(const PlanChanges& changes) {
   if (peers_) set_owners(*peers_, cached_, data_, job_steps_);
   indexed_ = itinerary();
   current_->replace(indexed_);
-  return {};
+  return true;
+}
+
+Status DataSetRun::load_changes(const PlanChanges& changes) {
+  DataPlan data = data_;
+  data.changes = changes;
+  return apply(std::move(data)).status();
 }
 
 // A window of batches of like lengths that is half delivered would have other samples.
-Status DataSetRun::expect_steps_in_order(const char* what) const {
+Status DataSetRun::expect_steps_in_order(const std::string& what) const {
   const OpSpec* const bucket = measuring_step(input_.description());
   if (bucket == nullptr) return {};
   return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, bucket->name));
 }
 
-Result<bool> DataSetRun::set_weights(const std::map<std::string, double>& weights, const Cursor& at) {
-  FOREBAY_RETURN_IF_ERROR(expect_steps_in_order("set_weights()"));
-  FOREBAY_ASSIGN(const PlanChanges changes, with_weights(input_.description(), data_, weights, at));
-  const bool changed = changes != data_.changes;
-  FOREBAY_RETURN_IF_ERROR(apply(changes));
+Result<bool> DataSetRun::change(const PlanEdit& edit, const Cursor& at) {
+  FOREBAY_RETURN_IF_ERROR(expect_steps_in_order(edit.call));
+  FOREBAY_ASSIGN(DataPlan with_edit, edit.edit(input_.description(), data_, at));
+  FOREBAY_ASSIGN(const bool changed, apply(std::move(with_edit)));
+  if (changed && job_) {
+    job_->edit_run([&](RunChanges& changes) {
+      changes.position = number_of(at);
+      changes.add(fmt::format("{} with {} in epoch {}, at position {}", edit.call, edit.value, at.epoch, at.position));
+    });
+  }
   return changed;
 }
 
@@ -276,8 +312,10 @@ Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const
   if (catalog().is_one_branch(input_.description().steps().front())) return Run::with_changed_parts(saved);
   if (saved.parts.empty()) return invalid_argument("parts=\"changed\": the state is of a pipeline without parts");
   FOREBAY_RETURN_IF_ERROR(expect_steps_in_order("parts=\"changed\""));
-  FOREBAY_ASSIGN(const DataPlan unchanged, data_with({}));
-  const SavedPlace before{saved.cursor, saved.samples, saved.parts, saved.changes};
+  DataPlan unchanged = data_;
+  unchanged.changes = {};
+  FOREBAY_ASSIGN(unchanged, with_plan(std::move(unchanged)));
+  const SavedPlace before{saved.cursor, saved.samples, saved.parts, saved.changes.value_or(PlanChanges())};
   FOREBAY_ASSIGN(SavedPlace place,
                  place_with_changed_parts(input_.description(), input_.options.seed, unchanged, before));
   Checkpoint state = saved;
@@ -290,11 +328,12 @@ Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const
 
 void DataSetRun::save(Checkpoint& state) const {
   state.parts = parts_at(state.cursor);
-  state.changes = data_.changes;
+  if (may_change()) state.changes = data_.changes;
 }
 
 Result<Run::Resume> DataSetRun::load(const Checkpoint& saved) {
-  FOREBAY_RETURN_IF_ERROR(apply(saved.changes));
+  FOREBAY_RETURN_IF_ERROR(load_changes(saved.changes.value_or(PlanChanges())));
+  if (job_) job_->edit_run([at = number_of(saved.cursor)](RunChanges& changes) { changes.jump(at); });
   return Resume([] {});
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +45,7 @@ class DataSetRun final : public Run {
   Status before_batch(const Cursor& at) override;
   void advanced_to(const Cursor& at) override;
 
-  Result<bool> set_weights(const std::map<std::string, double>& weights, const Cursor& at) override;
+  Result<bool> change(const PlanEdit& edit, const Cursor& at) override;
   Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override;
   std::vector<SavedPart> parts() const override { return parts_at({}); }
 
@@ -55,8 +54,14 @@ class DataSetRun final : public Run {
   bool is_endless() const override { return false; }
   Status write_journal(const std::string& path, const Cursor& at) override;
 
+  void resume_at_epoch() override;
+
   void add_to(Ledger& ledger) const override;
   void release() override;
+
+  /// Tells the ranks of that job how far this one is, and which changes its plan has had, so that
+  /// those that differ get an error.
+  void tell_ranks(std::shared_ptr<Job> job);
 
  private:
   DataSetRun(const RunInput& input, std::shared_ptr<const Source> source) : input_(input), source_(std::move(source)) {}
@@ -66,16 +71,20 @@ class DataSetRun final : public Run {
   Result<CompileInput> choose_branch(RunSetup& setup, const CompileInput& whole, BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
   std::shared_ptr<IndexedItinerary> itinerary() const;
-  Status expect_steps_in_order(const char* what) const;
-  Result<DataPlan> data_with(const PlanChanges& changes) const;
-  Status apply(const PlanChanges& changes);
+  Status expect_steps_in_order(const std::string& what) const;
+  Result<DataPlan> with_plan(DataPlan data) const;
+  Result<bool> apply(DataPlan data);
+  Status load_changes(const PlanChanges& changes);
   void share_entries(const ExecutionPlan& plan);
+  bool may_change() const;
+  int64_t number_of(const Cursor& at) const;
   std::vector<SavedPart> parts_at(const Cursor& at) const;
   SizingInput::Mixing mixing_of(const BranchData& branch) const;
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;
   std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks without peers=
+  std::shared_ptr<Job> job_;          // whose ranks have the same plan; null if there are no others
   // By the identity of their content.
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   std::vector<OwnedElements> cached_;  // by branch; empty without `peers_`

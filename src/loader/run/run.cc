@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "loader/describe/step_arguments.h"
 #include "loader/run/data_set_run.h"
 #include "loader/run/replay_run.h"
@@ -29,8 +31,8 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
   return replay;
 }
 
-Result<bool> Run::set_weights(const std::map<std::string, double>&, const Cursor&) {
-  return invalid_argument("set_weights(): the pipeline has no parts; fb.mix makes one of several");
+Result<bool> Run::change(const PlanEdit& edit, const Cursor&) {
+  return invalid_argument(fmt::format("{}: {}", edit.call, edit.needs));
 }
 
 Result<Checkpoint> Run::with_changed_parts(const Checkpoint&) const {

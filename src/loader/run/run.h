@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "loader/compile/sizing.h"
 #include "loader/peers/distributed.h"
 #include "loader/run/checkpoint.h"
+#include "loader/samples/plan_edit.h"
 #include "loader/samples/reading_pass.h"
 #include "pipeline/run/runner.h"
 #include "stream/replay_steps.h"
@@ -111,11 +111,10 @@ class Run {
 
   /// Adds to a state what a loader needs to resume at the state's cursor.
   virtual void save(Checkpoint& /*state*/) const {}
-  /// Gives parts of a mix other weights from the batch at `at` on. `weights` by path of the part, for
-  /// all parts of each mix that it names. Returns whether that changes anything; the loader then lets
-  /// the runner seek to `at`. InvalidArgument, without a change, for weights that the parts cannot
-  /// have. After open_steps().
-  virtual Result<bool> set_weights(const std::map<std::string, double>& weights, const Cursor& at);
+  /// Changes the plan from the batch at `at` on. Returns whether that changes anything; the loader
+  /// then lets the runner seek to `at`. Returns the errors of PlanEdit::edit, without a change. After
+  /// open_steps().
+  virtual Result<bool> change(const PlanEdit& edit, const Cursor& at);
   /// Returns a state of another pipeline as one of this run: its parts go on where the same parts of
   /// that pipeline were. After open_steps().
   virtual Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const;

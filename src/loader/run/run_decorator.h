@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,9 +38,7 @@ class RunDecorator : public Run {
   void advanced_to(const Cursor& at) override { run_->advanced_to(at); }
 
   void save(Checkpoint& state) const override { run_->save(state); }
-  Result<bool> set_weights(const std::map<std::string, double>& weights, const Cursor& at) override {
-    return run_->set_weights(weights, at);
-  }
+  Result<bool> change(const PlanEdit& edit, const Cursor& at) override { return run_->change(edit, at); }
   Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override {
     return run_->with_changed_parts(saved);
   }

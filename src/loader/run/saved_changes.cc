@@ -32,9 +32,19 @@ bool is_mix(const Json& items) {
          are_counts(items[3]);
 }
 
+// [path, from, version, hash]
+bool is_redrawing(const Json& items) {
+  return is_list(items, 4) && items[0].is_string() && is_count(items[1]) && items[2].is_string() &&
+         items[3].is_string();
+}
+
+bool is_list_of(const Json& json, bool (*is_item)(const Json&)) {
+  return json.is_array() && std::ranges::all_of(json, is_item);
+}
+
 bool are_changes(const Json& json) {
-  return is_list(json, 3) && is_list(json[0], 3) && are_counts(json[0]) && json[1].is_array() && json[2].is_array() &&
-         std::ranges::all_of(json[1], is_mix) && std::ranges::all_of(json[2], is_named_pair);
+  return (is_list(json, 3) || (is_list(json, 4) && is_list_of(json[3], is_redrawing))) && is_list(json[0], 3) &&
+         are_counts(json[0]) && is_list_of(json[1], is_mix) && is_list_of(json[2], is_named_pair);
 }
 
 }  // namespace
@@ -51,7 +61,11 @@ Json json_of(const PlanChanges& changes) {
   for (const auto& [path, mix] : changes.mixes) mixes.push_back({path, mix.from, mix.drawn, mix.weights});
   for (const auto& [path, growth] : changes.grown) grown.push_back({path, growth.pass, growth.samples});
   const Json since = {changes.since.epoch, changes.since.position, changes.since.step};
-  return Json::array({since, std::move(mixes), std::move(grown)});
+  Json all = Json::array({since, std::move(mixes), std::move(grown)});
+  if (changes.redrawn.empty()) return all;
+  Json& redrawn = all.emplace_back(Json::array());
+  for (const auto& [path, one] : changes.redrawn) redrawn.push_back({path, one.from, one.version, one.hash});
+  return all;
 }
 
 Result<std::vector<SavedPart>> parts_of(const Json& json) {
@@ -73,6 +87,10 @@ Result<PlanChanges> changes_of(const Json& json) {
                                                   items[3].get<std::vector<int64_t>>()};
   for (const Json& items : json[2])
     changes.grown[items[0].get<std::string>()] = {items[1].get<int64_t>(), items[2].get<int64_t>()};
+  if (json.size() < 4) return changes;
+  for (const Json& items : json[3])
+    changes.redrawn[items[0].get<std::string>()] = {items[1].get<int64_t>(), items[2].get<std::string>(),
+                                                    items[3].get<std::string>()};
   return changes;
 }
 

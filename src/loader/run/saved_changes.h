@@ -13,9 +13,10 @@ namespace forebay {
 
 /// [["web/en", samples, drawn], …]
 Json json_of(const std::vector<SavedPart>& parts);
-/// [] without changes; otherwise the place since which they hold, the mixes, and the data sets that
-/// grew: [[epoch, position, step], [["web", from, [drawn, …], [weight, …]], …], [["web/en", pass,
-/// samples], …]]
+/// [] without changes; otherwise the place since which they hold, the mixes, the data sets that grew,
+/// and, if there are any, those that are drawn by other weights: [[epoch, position, step], [["web",
+/// from, [drawn, …], [weight, …]], …], [["web/en", pass, samples], …], [["web/de", from, version,
+/// hash], …]]
 Json json_of(const PlanChanges& changes);
 /// InvalidArgument for anything else. The JSON is not trusted.
 Result<std::vector<SavedPart>> parts_of(const Json& json);

@@ -83,6 +83,7 @@ Status StreamPartRun::open_steps(RunSetup& setup) {
 void StreamPartRun::begin(const std::shared_ptr<Runner>& runner) {
   parts_->begin(runner);
   stream_->begin(runner);
+  parts_->tell_ranks(stream_->job());
 }
 
 void StreamPartRun::advanced_to(const Cursor& at) {
@@ -91,8 +92,8 @@ void StreamPartRun::advanced_to(const Cursor& at) {
   at_ = at;
 }
 
-Result<bool> StreamPartRun::set_weights(const std::map<std::string, double>& weights, const Cursor& at) {
-  FOREBAY_ASSIGN(const bool changed, parts_->set_weights(weights, at));
+Result<bool> StreamPartRun::change(const PlanEdit& edit, const Cursor& at) {
+  FOREBAY_ASSIGN(const bool changed, parts_->change(edit, at));
   if (changed) steps_->begin_again();
   return changed;
 }

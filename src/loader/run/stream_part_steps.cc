@@ -41,6 +41,12 @@ int64_t StreamPartSteps::size_at(const IndexedItinerary& plan, const Cursor& at)
   return left < whole && batches_.last == LastPolicy::kDrop ? 0 : left;
 }
 
+std::optional<int64_t> StreamPartSteps::batches(const Cursor& at) const {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  const bool is_endless = plan->plan().size() >= plan->plan().order(part_.leaf).size();
+  return is_endless ? std::nullopt : plan->batches(at);
+}
+
 bool StreamPartSteps::finished(const Cursor& at) const {
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
   if (plan->finished(at)) return true;

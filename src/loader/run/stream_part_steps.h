@@ -40,7 +40,8 @@ class StreamPartSteps final : public StepSource {
   void begin_again();
 
   int64_t batch_size() const override { return plan_->batch_size(); }
-  std::optional<int64_t> batches(const Cursor& at) const override { return plan_->batches(at); }
+  /// Nothing if no other part and no number of samples ends the epoch before the stream does.
+  std::optional<int64_t> batches(const Cursor& at) const override;
   bool epoch_over(const Cursor& at) const override { return plan_->epoch_over(at); }
   bool finished(const Cursor& at) const override;
   bool request_step(const Cursor& at) override;

@@ -42,6 +42,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   const std::shared_ptr<StreamItinerary>& itinerary() const { return steps_; }
   /// Records that other ranks read for this one. Null if this rank reads all records itself.
   std::shared_ptr<StepRecords> remote_records() const { return reading_; }
+  /// The ranks that read the stream; null if there is one.
+  std::shared_ptr<Job> job() const { return group_ ? group_->job() : nullptr; }
   /// Adds the memory of its records.
   void add_accounts(std::vector<ByteBudget::Account>& accounts) const;
 

@@ -161,6 +161,40 @@ Result<SavedPlace> place_with_changed_parts(const Description& description, uint
   return place;
 }
 
+namespace {
+
+const BranchData* find_branch(const DataPlan& data, const std::string& path) {
+  const auto found = std::ranges::find(data.branches, path, [](const BranchData& one) { return one.branch.name(); });
+  return found == data.branches.end() ? nullptr : &*found;
+}
+
+std::string of_part(const std::string& path) { return path.empty() ? "" : fmt::format(" of the part '{}'", path); }
+
+// A state has the hash of the weights that the user gave, and not the weights.
+Status check_redrawn(const std::string& path, const PlanChanges::Redrawing& redrawn, const DataPlan& data) {
+  const BranchData* const branch = find_branch(data, path);
+  if (branch == nullptr || !branch->chosen.drawing)
+    return Status(Code::kStateMismatch,
+                  fmt::format("the state is of draws{} whose weights were set, and the pipeline has no such draws",
+                              of_part(path)));
+  const std::string state = fmt::format("the state is of draws{} by the weights of set_sampling(), version '{}'",
+                                        of_part(path), redrawn.version);
+  if (branch->given == nullptr)
+    return Status(Code::kStateMismatch,
+                  state +
+                      ", of which a state has the hash alone: call set_sampling() with the same weights before the "
+                      "state is loaded");
+  if (branch->given->hash != redrawn.hash || branch->given->version != redrawn.version)
+    return Status(
+        Code::kStateMismatch,
+        fmt::format("{} (hash {}), and the last call gave version '{}' (hash {}): call it with the same "
+                    "weights and version before the state is loaded",
+                    state, redrawn.hash.substr(0, 12), branch->given->version, branch->given->hash.substr(0, 12)));
+  return {};
+}
+
+}  // namespace
+
 Status check_fits(const PlanChanges& changes, const Description& description, const DataPlan& data) {
   std::map<std::string, const OpSpec*> sources;
   find_sources(description, "", &sources);
@@ -174,13 +208,14 @@ Status check_fits(const PlanChanges& changes, const Description& description, co
                                 path.empty() ? "a mix" : fmt::format("a mix '{}'", path)));
   }
   for (const auto& [path, growth] : changes.grown) {
-    const auto found = std::ranges::find(data.branches, path, [](const BranchData& one) { return one.branch.name(); });
-    if (found == data.branches.end() || growth.samples > found->chosen.size() || !found->chosen.are_samples())
+    const BranchData* const found = find_branch(data, path);
+    if (found == nullptr || growth.samples > found->chosen.size() || !found->chosen.are_samples())
       return Status(
           Code::kStateMismatch,
           fmt::format("the state is of a part '{}' that grew from {} samples, and the pipeline has no such part", path,
                       growth.samples));
   }
+  for (const auto& [path, redrawn] : changes.redrawn) FOREBAY_RETURN_IF_ERROR(check_redrawn(path, redrawn, data));
   return {};
 }
 

@@ -31,7 +31,8 @@ struct SavedPlace {
 Result<SavedPlace> place_with_changed_parts(const Description& description, uint64_t seed, const DataPlan& data,
                                             const SavedPlace& saved);
 
-/// StateMismatch unless the changes are about mixes and data sets of this description.
+/// StateMismatch unless the changes are about mixes and data sets of this description, and the user
+/// has given the weights of draws that they are about.
 Status check_fits(const PlanChanges& changes, const Description& description, const DataPlan& data);
 
 }  // namespace forebay

@@ -1,15 +1,15 @@
-#include "loader/samples/changed_weights.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/suggest.h"
 #include "loader/describe/mix_args.h"
 #include "loader/samples/part_progress.h"
+#include "loader/samples/plan_edit.h"
 #include "ops/definition/args.h"
 #include "pipeline/op_spec.h"
 #include "plan/mix_steps.h"
@@ -17,6 +17,8 @@
 namespace forebay {
 
 namespace {
+
+constexpr const char* kNeedsParts = "the pipeline has no parts; fb.mix makes one of several";
 
 std::string called(const std::string& path) { return path.empty() ? "the mix" : fmt::format("the mix '{}'", path); }
 
@@ -73,13 +75,11 @@ class NewWeights {
   std::vector<int64_t> sizes_;
 };
 
-}  // namespace
-
-Result<PlanChanges> with_weights(const Description& description, const DataPlan& data,
-                                 const std::map<std::string, double>& weights, const Cursor& at) {
+Result<DataPlan> with_weights(const Description& description, const DataPlan& data,
+                              const std::map<std::string, double>& weights, const Cursor& at) {
   std::map<std::string, const OpSpec*> sources;
   find_sources(description, "", &sources);
-  if (sources.empty()) return invalid_argument("set_weights(): the pipeline has no parts; fb.mix makes one of several");
+  if (sources.empty()) return invalid_argument(fmt::format("set_weights(): {}", kNeedsParts));
   if (weights.empty())
     return invalid_argument("set_weights(): no weights are given; give a number for each part of a mix");
   std::map<std::string, Json> by_mix;
@@ -91,7 +91,7 @@ Result<PlanChanges> with_weights(const Description& description, const DataPlan&
   }
   const std::vector<SavedPart> parts =
       parts_before({description}, *data.plan, {at.epoch, at.position}, data, data.changes);
-  PlanChanges changes = data.changes;
+  DataPlan changed = data;
   for (const auto& [path, given] : by_mix) {
     const OpSpec& source = *sources.at(path);
     const NewWeights mix(path, source, data);
@@ -99,10 +99,26 @@ Result<PlanChanges> with_weights(const Description& description, const DataPlan&
     const int64_t from = path.empty() ? at.epoch * data.size() + at.position : find_part(parts, path)->drawn;
     std::vector<int64_t> whole = mix.whole(given);
     if (whole == mix.lasting(from)) continue;
-    changes.mixes[path] = {from, drawn_by_parts(source, path, parts), std::move(whole)};
-    changes.since = at;
+    changed.changes.mixes[path] = {from, drawn_by_parts(source, path, parts), std::move(whole)};
+    changed.changes.since = at;
   }
-  return changes;
+  return changed;
+}
+
+std::string text_of(const std::map<std::string, double>& weights) {
+  std::vector<std::string> each;
+  for (const auto& [path, weight] : weights) each.push_back(fmt::format("{}: {}", path, weight));
+  return fmt::format("{}", fmt::join(each, ", "));
+}
+
+}  // namespace
+
+PlanEdit set_part_weights(std::map<std::string, double> weights) {
+  std::string value = text_of(weights);
+  return {"set_weights()", std::move(value), kNeedsParts,
+          [weights = std::move(weights)](const Description& description, const DataPlan& data, const Cursor& at) {
+            return with_weights(description, data, weights, at);
+          }};
 }
 
 }  // namespace forebay

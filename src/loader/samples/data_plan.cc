@@ -17,8 +17,9 @@
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/continued_mix.h"
-#include "plan/grown_order.h"
 #include "plan/mix_steps.h"
+#include "plan/numbering.h"
+#include "plan/pass_end.h"
 
 namespace forebay {
 
@@ -52,6 +53,24 @@ Result<std::shared_ptr<const Order>> order_of_grown(const BranchData& branch, co
   FOREBAY_ASSIGN(Ordering before,
                  choose_order_of_first(shuffle, chunks, branch.chosen.selection, growth.samples, branch.seed));
   return std::shared_ptr<const Order>(grown_order(std::move(before.order), growth.pass, branch.ordering.order));
+}
+
+// The order of a branch that is drawn by given weights from a draw on. The rest of a pass has a seed
+// of its own, so that the rests of several changes are not alike.
+Result<std::shared_ptr<const Order>> order_of_redrawn(const BranchData& branch, int64_t from) {
+  const OpSpec* const shuffle = ordering_step(branch.branch.description);
+  const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
+  const auto draw = [&](int64_t count, uint64_t seed) {
+    WeightedDraws draws = branch.given->draws;
+    draws.count = count;
+    return choose_drawn_order(shuffle, chunks, *branch.chosen.selection, seed, draws);
+  };
+  const int64_t size = branch.ordering.order->size();
+  const Order::Use at = Numbering(size).use_of(from);
+  FOREBAY_ASSIGN(Ordering now, draw(size, branch.seed));
+  if (at.position == 0) return now.order;
+  FOREBAY_ASSIGN(Ordering rest, draw(size - at.position, seed_of(branch.seed, fmt::format("from {}", from))));
+  return std::shared_ptr<const Order>(redrawn_order(std::move(rest.order), at.epoch, std::move(now.order)));
 }
 
 // Builds the plan of a tree of pipelines from the orders of its leaves.
@@ -103,6 +122,10 @@ class PlanBuilder {
   }
 
   Result<std::unique_ptr<PlanNode>> leaf(const BranchData& branch, const std::string& path) const {
+    if (const auto redrawn = changes_.redrawn.find(path); redrawn != changes_.redrawn.end()) {
+      FOREBAY_ASSIGN(std::shared_ptr<const Order> order, order_of_redrawn(branch, redrawn->second.from));
+      return leaf_node(std::move(order));
+    }
     const auto growth = changes_.grown.find(path);
     if (growth == changes_.grown.end()) return leaf_node(branch.ordering.order);
     FOREBAY_ASSIGN(std::shared_ptr<const Order> order, order_of_grown(branch, growth->second));

@@ -18,6 +18,13 @@ namespace forebay {
 
 struct OpSpec;
 
+/// Weights by which a data set is drawn in place of those that the pipeline describes.
+struct GivenWeights {
+  std::string version;  ///< the user's name of them
+  std::string hash;     ///< of the weights of all samples of the data set
+  WeightedDraws draws;  ///< of a pass
+};
+
 /// A branch of a pipeline over data sets, with the samples that take part and their order.
 struct BranchData {
   Branch branch;
@@ -28,8 +35,9 @@ struct BranchData {
   bool selects = false;
   ChosenSamples chosen = {};
   Ordering ordering = {};
-  std::vector<BranchData> drawn = {};  ///< as in Branch::drawn
-  int64_t stride = 1;                  ///< of a drawn one, in the ids of the branch; see JoinedPart
+  std::shared_ptr<const GivenWeights> given = nullptr;  ///< the last ones that the user gave
+  std::vector<BranchData> drawn = {};                   ///< as in Branch::drawn
+  int64_t stride = 1;                                   ///< of a drawn one, in the ids of the branch; see JoinedPart
 };
 
 /// Draws of an epoch of a part.

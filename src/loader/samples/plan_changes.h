@@ -18,8 +18,9 @@ struct SavedPart {
 };
 
 /// Changes of a plan while its run goes on: other weights, other parts, parts that grew. A plan with
-/// changes answers about positions from `since` on. What it says of them follows from these changes
-/// and the pipeline, and not from earlier changes; so their size is bounded.
+/// changes answers about positions from `since` on. What it says of them follows from these changes,
+/// the pipeline and the weights of draws (GivenWeights), and not from earlier changes; so their size
+/// is bounded.
 struct PlanChanges {
   /// A mix whose draws were arranged anew from a position on.
   struct Mix {
@@ -35,11 +36,20 @@ struct PlanChanges {
     friend bool operator==(const Growth&, const Growth&) = default;
   };
 
-  Cursor since;
-  std::map<std::string, Mix> mixes;     ///< by path; that of the whole pipeline is ""
-  std::map<std::string, Growth> grown;  ///< data sets by path
+  /// A data set that is drawn by other weights from a draw on. The weights are not part of it.
+  struct Redrawing {
+    int64_t from = 0;     ///< draw of the data set, over all its passes
+    std::string version;  ///< the user's name of the weights
+    std::string hash;     ///< of the weights
+    friend bool operator==(const Redrawing&, const Redrawing&) = default;
+  };
 
-  bool empty() const { return mixes.empty() && grown.empty(); }
+  Cursor since;
+  std::map<std::string, Mix> mixes;          ///< by path; that of the whole pipeline is ""
+  std::map<std::string, Growth> grown;       ///< data sets by path
+  std::map<std::string, Redrawing> redrawn;  ///< data sets by path
+
+  bool empty() const { return mixes.empty() && grown.empty() && redrawn.empty(); }
   friend bool operator==(const PlanChanges&, const PlanChanges&) = default;
 };
 

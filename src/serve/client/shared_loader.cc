@@ -436,6 +436,12 @@ Status SharedLoader::set_weights(const std::map<std::string, double>& weights) {
   return impl_->change_position(MessageType::kSetWeights, to_message(weights));
 }
 
+Status SharedLoader::set_sampling(std::vector<double>, const std::string&, const std::string&) {
+  return unsupported(
+      "set_sampling() is not for share= yet: a server goes on from states, which have no weights of samples; use "
+      "share=None");
+}
+
 Ledger SharedLoader::stats() const {
   const Result<std::string> answer = impl_->ask(MessageType::kStats, "");
   Result<Ledger> ledger = answer.ok() ? from_message<Ledger>(*answer) : answer.status();

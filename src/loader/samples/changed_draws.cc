@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/samples/plan_edit.h"
+#include "ops/definition/args.h"
+#include "pipeline/op_spec.h"
+#include "plan/numbering.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr const char* kNeedsDraws = "the pipeline has no .sample() and no .balance(), whose draws weights decide";
+constexpr size_t kLongestVersion = 64;  // bytes, since it is part of every state
+
+struct SampleWeights {
+  std::vector<double> by_id;
+  std::string version, part;
+
+  std::string hash() const { return hash128(by_id.data(), by_id.size() * sizeof(double)).to_string(); }
+};
+
+Status refused(const std::string& why) { return invalid_argument(fmt::format("set_sampling(): {}", why)); }
+
+const OpSpec* drawing_step(const BranchData& branch) {
+  return find_step(branch.branch.description, OpEffect::kDrawing);
+}
+
+// The number of the branch that the user means.
+Result<size_t> find_drawn(const DataPlan& data, const std::string& part) {
+  std::vector<size_t> drawn;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < data.branches.size(); ++i) {
+    if (drawing_step(data.branches[i]) == nullptr) continue;
+    drawn.push_back(i);
+    names.push_back(data.branches[i].branch.name());
+  }
+  if (drawn.empty()) return refused(kNeedsDraws);
+  if (part.empty() && drawn.size() == 1) return drawn.front();
+  if (part.empty()) return refused(fmt::format("several parts have draws; name one of them: {}", quoted_list(names)));
+  if (const auto found = std::ranges::find(names, part); found != names.end())
+    return drawn[static_cast<size_t>(found - names.begin())];
+  if (data.branches.size() == 1)
+    return refused(fmt::format("there is no part '{}': the pipeline is of one data set", part));
+  return refused(fmt::format("there is no part '{}'{} that has draws; those are {}", part, suggestion_text(part, names),
+                             quoted_list(names)));
+}
+
+Status check(const SampleWeights& weights, const Source& source) {
+  if (weights.version.size() > kLongestVersion || !is_utf8(weights.version))
+    return refused(fmt::format("the version has {} bytes; give a short text of UTF-8, of {} bytes at most",
+                               weights.version.size(), kLongestVersion));
+  if (static_cast<int64_t>(weights.by_id.size()) != source.size())
+    return refused(fmt::format("there are {} weights, and the data set has {} samples; give one for each, by id",
+                               weights.by_id.size(), source.size()));
+  const auto wrong = std::ranges::find_if(weights.by_id, [](double one) { return !std::isfinite(one) || one < 0; });
+  if (wrong == weights.by_id.end()) return {};
+  const int64_t id = wrong - weights.by_id.begin();
+  return refused(
+      fmt::format("the weight of sample {} ({}) is {}; weights are finite and at least 0", id, source.key(id), *wrong));
+}
+
+// The weights of the samples that take part.
+Result<std::shared_ptr<const GivenWeights>> given(const SampleWeights& weights, const BranchData& branch) {
+  FOREBAY_RETURN_IF_ERROR(check(weights, *branch.source));
+  const Selection& selection = *branch.chosen.selection;
+  const OpSpec& step = *drawing_step(branch);
+  auto all = std::make_shared<GivenWeights>(GivenWeights{weights.version, weights.hash(), {}});
+  all->draws.count = branch.ordering.order->size();
+  all->draws.once = !step.args.value("replacement", true);
+  all->draws.weights.reserve(static_cast<size_t>(selection.size()));
+  for (int64_t i = 0; i < selection.size(); ++i)
+    all->draws.weights.push_back(weights.by_id[static_cast<size_t>(selection.id_at(i))]);
+  if (all->draws.count == 0) return refused("the data set has no samples that could be drawn");
+  if (std::ranges::all_of(all->draws.weights, [](double one) { return one == 0; }))
+    return refused("all weights are 0; at least one sample needs a weight above 0");
+  return std::shared_ptr<const GivenWeights>(std::move(all));
+}
+
+// Weights may change inside a pass if the rest of it does not depend on what has come.
+Status check_inside(const GivenWeights& given, const Order::Use& draw) {
+  if (draw.position == 0) return {};
+  if (given.draws.once)
+    return refused("with replacement=False no sample comes twice in an epoch, so weights change between epochs only");
+  if (given.draws.count > int64_t{1} << 30)
+    return refused("an epoch has more than 2^30 draws, so weights change between epochs only");
+  return {};
+}
+
+Result<DataPlan> with_draws(const SampleWeights& weights, const DataPlan& data, const Cursor& at) {
+  FOREBAY_ASSIGN(const size_t number, find_drawn(data, weights.part));
+  DataPlan changed = data;
+  BranchData& branch = changed.branches[number];
+  FOREBAY_ASSIGN(branch.given, given(weights, branch));
+  const std::string path = branch.branch.name();
+  const auto before = data.changes.redrawn.find(path);
+  if (before != data.changes.redrawn.end() && before->second.hash == branch.given->hash &&
+      before->second.version == branch.given->version)
+    return changed;
+  const Order::Use draw = data.plan->next_draw(number, {at.epoch, at.position});
+  FOREBAY_RETURN_IF_ERROR(check_inside(*branch.given, draw));
+  changed.changes.redrawn[path] = {Numbering(branch.given->draws.count).number_of(draw), branch.given->version,
+                                   branch.given->hash};
+  changed.changes.since = at;
+  return changed;
+}
+
+}  // namespace
+
+PlanEdit set_sample_weights(std::vector<double> weights, std::string version, std::string part) {
+  const auto all =
+      std::make_shared<const SampleWeights>(SampleWeights{std::move(weights), std::move(version), std::move(part)});
+  return {"set_sampling()", fmt::format("version '{}', weights {}", all->version, all->hash().substr(0, 12)),
+          kNeedsDraws,
+          [all](const Description&, const DataPlan& data, const Cursor& at) { return with_draws(*all, data, at); }};
+}
+
+}  // namespace forebay
