@@ -160,10 +160,8 @@ void check_rule(const Args& args, Problems& problems) {
     problems.add(fmt::format("open_blocks is for how=\"first-fit\", and how is \"{}\"", how),
                  how == "best-fit" ? "leave it out; window says which rows share blocks" : "leave it out");
   if (how != "best-fit" && args.integer("window") != otherwise.window && arrange != "epoch")
-    problems.add(fmt::format("window is for how=\"best-fit\", and for blocks that are made anew in each epoch; how is "
-                             "\"{}\"",
-                             how),
-                 "leave it out, or give arrange=\"epoch\"");
+    problems.add(fmt::format("window is for how=\"best-fit\", and how is \"{}\"", how),
+                 "leave it out; with arrange=\"epoch\" it is for all rules");
 }
 
 }  // namespace

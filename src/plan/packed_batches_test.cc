@@ -27,7 +27,7 @@ std::shared_ptr<const SequenceSizes> random_sizes(int64_t count, uint64_t seed, 
   return sizes_of(std::move(lengths));
 }
 
-std::shared_ptr<const PackedWindows> packed(std::shared_ptr<const PlanNode> plan, SizesOfLeaves sizes,
+std::shared_ptr<const PackedWindows> windowed(std::shared_ptr<const PlanNode> plan, SizesOfLeaves sizes,
                                             const PackedWindowsOptions& options) {
   auto made = PackedWindows::make(std::move(plan), std::move(sizes), options);
   EXPECT_TRUE(made.ok()) << made.status().to_string();
@@ -74,17 +74,17 @@ std::vector<PackingOptions> rules() {
 }
 
 // Elements that are left of each draw (leaf, pass, place).
-using Drawn = std::map<std::tuple<int32_t, int64_t, int64_t>, int64_t>;
+using LeftOfDraws = std::map<std::tuple<int32_t, int64_t, int64_t>, int64_t>;
 
 TEST(PackedWindows, BlocksHaveEachElementOfEachDrawOfAnEpochOnce) {
   const SizesOfLeaves sizes{random_sizes(150, 1), random_sizes(70, 2)};
   for (const auto& plan : trees()) {
     for (const PackingOptions& rule : rules()) {
-      const auto windows = packed(plan, sizes, {.packing = rule});
+      const auto windows = windowed(plan, sizes, {.packing = rule});
       for (const int64_t epoch : {2, 0, 1}) {
         std::vector<Draw> draws(static_cast<size_t>(plan->size()));
         plan->draws(epoch, 0, draws);
-        Drawn left;
+        LeftOfDraws left;
         for (const Draw& draw : draws) {
           const std::vector<uint32_t> length{
               sizes[static_cast<size_t>(draw.leaf)]->lengths[static_cast<size_t>(draw.index)]};
@@ -112,10 +112,10 @@ TEST(PackedWindows, ABlockIsTheSameWhateverWasAskedForBefore) {
   const SizesOfLeaves sizes{random_sizes(150, 1), random_sizes(70, 2)};
   for (const auto& plan : trees()) {
     const PackedWindowsOptions options{.packing = {.length = 16, .rule = PackingRule::kBestFit, .window = 20}};
-    const auto walked = packed(plan, sizes, options);
+    const auto walked = windowed(plan, sizes, options);
     for (int64_t epoch = 0; epoch < 6; ++epoch) {
       const std::vector<Block> blocks = blocks_of(*walked, epoch);
-      const auto resumed = packed(plan, sizes, options);
+      const auto resumed = windowed(plan, sizes, options);
       for (auto number = std::ssize(blocks) - 1; number >= 0; number -= 5) {
         EXPECT_EQ(block_at(*resumed, epoch, number), blocks[static_cast<size_t>(number)]);
         EXPECT_GE(resumed->count_blocks(epoch, number + 1), number + 1);
@@ -129,7 +129,7 @@ TEST(PackedWindows, BlocksComeFromTheirWindowInTheOrderOfTheirLongestPieces) {
   const std::shared_ptr<const PlanNode> plan = leaf_node(sequential_order(1000));
   const SizesOfLeaves sizes{random_sizes(1000, 4)};
   for (const PackingRule rule : {PackingRule::kFirstFit, PackingRule::kBestFit, PackingRule::kCut}) {
-    const auto windows = packed(plan, sizes, {.packing = {.length = 64, .rule = rule, .window = 100}});
+    const auto windows = windowed(plan, sizes, {.packing = {.length = 64, .rule = rule, .window = 100}});
     int64_t before = 0;
     for (int64_t number = 0; number < windows->size(0); ++number) {
       const Block block = block_at(*windows, 0, number);
@@ -146,7 +146,7 @@ TEST(PackedWindows, BlocksComeFromTheirWindowInTheOrderOfTheirLongestPieces) {
 
 TEST(PackedWindows, EpochsOfAShuffledPlanHaveOtherBlocks) {
   const SizesOfLeaves sizes{random_sizes(500, 4)};
-  const auto windows = packed(shuffled_leaf(500, 1), sizes, {.packing = {.length = 64, .rule = PackingRule::kBestFit}});
+  const auto windows = windowed(shuffled_leaf(500, 1), sizes, {.packing = {.length = 64, .rule = PackingRule::kBestFit}});
   const auto neighbours = [&](int64_t epoch) {
     std::vector<std::vector<int64_t>> all;
     for (const Block& block : blocks_of(*windows, epoch)) {
@@ -166,7 +166,7 @@ TEST(PackedWindows, BlocksStayWithinFurtherBudgets) {
   const auto sizes =
       std::make_shared<const SequenceSizes>(SequenceSizes{random->lengths, {random_sizes(300, 9, 8)->lengths}});
   for (const PackingRule rule : {PackingRule::kFirstFit, PackingRule::kBestFit}) {
-    const auto windows = packed(
+    const auto windows = windowed(
         shuffled_leaf(300, 1), {sizes},
         {.packing = {.length = 64, .rule = rule, .too_long = LongSequence::kDrop, .window = 50}, .limits = {12}});
     for (const Block& block : blocks_of(*windows, 3)) {
@@ -217,7 +217,7 @@ std::vector<int64_t> walk(const PackedBatches& steps, int64_t world, Order::Use 
 TEST(PackedBatches, AnyNumberOfRanksTakesAllBlocksFromAnyPosition) {
   const SizesOfLeaves sizes{random_sizes(150, 1), random_sizes(70, 2)};
   for (const auto& plan : trees()) {
-    const auto windows = packed(plan, sizes, {.packing = {.length = 32, .window = 30}});
+    const auto windows = windowed(plan, sizes, {.packing = {.length = 32, .window = 30}});
     for (const int64_t world : {1, 2, 5, 300}) {
       for (const int64_t epoch : {0, 3}) {
         for (int64_t begin = 0; begin < windows->size(epoch); begin += 13) {
@@ -232,7 +232,7 @@ TEST(PackedBatches, AnyNumberOfRanksTakesAllBlocksFromAnyPosition) {
 
 TEST(PackedBatches, EpochsHaveAsManyStepsAsTheirBlocksTake) {
   const SizesOfLeaves sizes{random_sizes(60, 1, 30)};
-  const auto windows = packed(shuffled_leaf(60, 1), sizes, {.packing = {.length = 32, .window = 4}});
+  const auto windows = windowed(shuffled_leaf(60, 1), sizes, {.packing = {.length = 32, .window = 4}});
   std::vector<int64_t> counts;
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
     counts.push_back(windows->size(epoch));
@@ -245,9 +245,9 @@ TEST(PackedBatches, EpochsHaveAsManyStepsAsTheirBlocksTake) {
 }
 
 TEST(PackedBatches, AnEpochWithoutElementsHasNoStep) {
-  const auto windows = packed(shuffled_leaf(3, 1), {sizes_of({0, 0, 0})}, {.packing = {.length = 8}});
+  const auto windows = windowed(shuffled_leaf(3, 1), {sizes_of({0, 0, 0})}, {.packing = {.length = 8}});
   EXPECT_FALSE(batches(windows, 2).has_step({0, 0}));
-  const auto none = packed(shuffled_leaf(0, 1), {sizes_of({})}, {.packing = {.length = 8}});
+  const auto none = windowed(shuffled_leaf(0, 1), {sizes_of({})}, {.packing = {.length = 8}});
   EXPECT_FALSE(batches(none, 2).has_step({0, 0}));
   EXPECT_EQ(none->size(0), 0);
 }

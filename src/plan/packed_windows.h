@@ -37,7 +37,7 @@ struct PackedWindowsOptions {
 /// is in the plan, so blocks are shuffled if the plan is. All of that follows from the plan and the
 /// sizes alone. Windows may have different numbers of blocks, and so may epochs.
 ///
-/// Memory: 4 bytes a window of each of the last four epochs; about 60 bytes a position of the last
+/// Memory: 8 bytes a window of each of the last four epochs; about 60 bytes a position of the last
 /// three windows. May be used by several threads at once.
 class PackedWindows {
  public:
