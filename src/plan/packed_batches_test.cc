@@ -28,7 +28,7 @@ std::shared_ptr<const SequenceSizes> random_sizes(int64_t count, uint64_t seed, 
 }
 
 std::shared_ptr<const PackedWindows> windowed(std::shared_ptr<const PlanNode> plan, SizesOfLeaves sizes,
-                                            const PackedWindowsOptions& options) {
+                                              const PackedWindowsOptions& options) {
   auto made = PackedWindows::make(std::move(plan), std::move(sizes), options);
   EXPECT_TRUE(made.ok()) << made.status().to_string();
   return *made;
@@ -146,7 +146,8 @@ TEST(PackedWindows, BlocksComeFromTheirWindowInTheOrderOfTheirLongestPieces) {
 
 TEST(PackedWindows, EpochsOfAShuffledPlanHaveOtherBlocks) {
   const SizesOfLeaves sizes{random_sizes(500, 4)};
-  const auto windows = windowed(shuffled_leaf(500, 1), sizes, {.packing = {.length = 64, .rule = PackingRule::kBestFit}});
+  const auto windows =
+      windowed(shuffled_leaf(500, 1), sizes, {.packing = {.length = 64, .rule = PackingRule::kBestFit}});
   const auto neighbours = [&](int64_t epoch) {
     std::vector<std::vector<int64_t>> all;
     for (const Block& block : blocks_of(*windows, epoch)) {
