@@ -129,7 +129,7 @@ class SchemaInference {
       report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
     if (repeated_ && (orders || chooses || draws || packs))
       report(Problem{place, "it stands behind .repeat(), which says how often an epoch passes over the samples",
-                     "move it before .repeat()"});
+                     packs ? "move it before .repeat(), or give it arrange=\"epoch\"" : "move it before .repeat()"});
     if (repeats && std::exchange(repeated_, true))
       report(
           Problem{place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers"});
