@@ -126,7 +126,7 @@ WRONG = [
     (mix().take(3), "1: take", "decided in each part", "a.take(n)"),
     (fb.concat(text()).take(3), "1: take", "decided in each part", "concat(a.take(n)"),
     (mix().pack(8, field="text", arrange="once"), "1: pack", "follow each other in another way in each epoch", "leave arrange= out"),
-    (mix().pack(8, field="text"), "1: pack", "the field 'text'", "pack the ids"),
+    (mix().pack(8, field="text"), "1: pack", "the field text: text is no row of numbers", "pack the ids"),
     (mix().rehearse(1, 2), "1: rehearse", "not there yet", "mixed in"),
     (mix().buffer(), "1: buffer", "for streams", "memory="),
     (mix().select("txt"), "1: select", "there is no field 'txt' (did you mean 'text'?)", "the fields here are"),
