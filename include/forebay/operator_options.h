@@ -509,8 +509,15 @@ struct PackOptions {
   /// Of "first-fit": blocks that a row may still go into; the fullest is closed where there would
   /// be more. More leave less padding.
   int64_t open_blocks = 64;
-  /// Of "best-fit": rows that share blocks; more leave less padding, and lie further apart.
+  /// Of "best-fit", and with arrange="epoch": rows that share blocks; more leave less padding, and
+  /// lie further apart. With arrange="epoch" the default for tables is smaller, if fewer rows are
+  /// mixed.
   int64_t window = 65536;
+  /// "once": all epochs have the same blocks. "epoch": the rows of each epoch are packed in the
+  /// order in which they come, so that other rows share a block in another epoch, and epochs may
+  /// have different numbers of blocks. By default "once", and "epoch" behind `fb.mix` and
+  /// `fb.concat`, where it is the only way.
+  std::string arrange = {};
 };
 
 /// For Pipeline::tokenize().

@@ -41,7 +41,7 @@ namespace {
 
 std::vector<BatchFieldDescription> describe_blocks(const PackingStep& packing,
                                                    const std::vector<OutputField>& outputs) {
-  const Shape block{packing.blocks->length()};
+  const Shape block{packing.sequences.block_length};
   std::vector<BatchFieldDescription> fields;
   for (const BlockField& field : packing.fields) {
     fields.push_back(dense(field.name, DType::kInt32, block));

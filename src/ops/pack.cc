@@ -115,9 +115,10 @@ OpDef pack_op() {
 
 `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are as long as each
 other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is decided once, by the lengths, for all
-epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch, in which a `.cache()` in front keeps what
-is made; if the data set's index has them, as that of `fb.megatron`, nothing is read. `.shuffle()` mixes blocks. What follows works on
-blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a mix.
+epochs, ranks and seeds; with `arrange="epoch"`, anew in each epoch. The lengths are taken in a pass over all samples before the first
+batch, in which a `.cache()` in front keeps what is made; if the data set's index has them, as that of `fb.megatron`, nothing is read.
+`.shuffle()` mixes blocks. Behind `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in
+the parts of a mix, weights are shares of blocks, and so of tokens. What follows works on blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a mix.
 
 A batch of b blocks has these fields, and no others:
 
@@ -127,7 +128,7 @@ A batch of b blocks has these fields, and no others:
 - `positions`: int32 (b, length), its place in its segment, from 0 on; 0 where there is padding
 - `cu_seqlens` and `max_seqlen`, with `cu_seqlens=True`: int32, for attention over rows of different lengths
 
-Rows of a table share blocks with those of the same row group only. The place of bad samples (`on_error="skip"` or `"replace"`) stays
+If blocks are made once, rows of a table share them with those of the same row group only. The place of bad samples (`on_error="skip"` or `"replace"`) stays
 empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.)";
   parts.infer = infer_pack;
   parts.effect = OpEffect::kPacking;
@@ -187,8 +188,14 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
            "More leave less padding.",
            ArgForm::kNamed}),
       implied({"window", ArgType::kInt, false, 65'536,
-               "of \"best-fit\": rows that share blocks; more leave less padding, and lie further apart",
-               ArgForm::kNamed})};
+               "of \"best-fit\", and with arrange=\"epoch\": rows that share blocks; more leave less padding, and lie "
+               "further apart. With arrange=\"epoch\" the default for tables is smaller, if fewer rows are mixed.",
+               ArgForm::kNamed}),
+      {"arrange", ArgType::kText, false, nullptr,
+       "\"once\": all epochs have the same blocks. \"epoch\": the rows of each epoch are packed in the order in which "
+       "they come, so that other rows share a block in another epoch, and epochs may have different numbers of blocks. "
+       "By default \"once\", and \"epoch\" behind `fb.mix` and `fb.concat`, where it is the only way.",
+       ArgForm::kNamed}};
   parts.uses = [defs = parts.args](const OpSpec& op, const Schema&) {
     const Args args(op.args, defs);
     const PackArguments pack(args);

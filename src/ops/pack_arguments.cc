@@ -145,6 +145,9 @@ void check_limits(const Args& args, Problems& problems) {
 }
 
 void check_rule(const Args& args, Problems& problems) {
+  const std::string arrange = args.has("arrange") ? args.text("arrange") : "";
+  if (args.has("arrange") && arrange != "once" && arrange != "epoch")
+    problems.add(fmt::format("arrange is \"{}\"", arrange), "give one of \"once\", \"epoch\"");
   check_word(args, "how", kRules, problems);
   check_word(args, "too_long", kLong, problems);
   for (const char* name : {"open_blocks", "window", "max_segments"}) check_at_least_one(args, name, problems);
@@ -156,8 +159,9 @@ void check_rule(const Args& args, Problems& problems) {
   if (how != "first-fit" && args.integer("open_blocks") != otherwise.open_blocks)
     problems.add(fmt::format("open_blocks is for how=\"first-fit\", and how is \"{}\"", how),
                  how == "best-fit" ? "leave it out; window says which rows share blocks" : "leave it out");
-  if (how != "best-fit" && args.integer("window") != otherwise.window)
-    problems.add(fmt::format("window is for how=\"best-fit\", and how is \"{}\"", how), "leave it out");
+  if (how != "best-fit" && args.integer("window") != otherwise.window && arrange != "epoch")
+    problems.add(fmt::format("window is for how=\"best-fit\", and how is \"{}\"", how),
+                 "leave it out; with arrange=\"epoch\" it is for all rules");
 }
 
 }  // namespace

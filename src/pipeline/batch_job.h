@@ -133,6 +133,9 @@ class BatchJob {
   /// The rows of a finished batch, for user code that gets these in place of fields. They own their
   /// memory, or share that of the batch. Empty afterwards.
   std::vector<NamedValues> take_samples(const Batch& made);
+  /// Adds the samples that the finished batch has, without padding, by branch; of packed blocks of one
+  /// branch, the blocks. There must be several branches.
+  void count_samples(const Batch& made, std::span<int64_t> by_branch) const;
   /// The key of the random numbers of a packed block, and its name in messages.
   SampleKey key_of_block(size_t block) const;
   std::string name_of_block(size_t block) const;

@@ -76,7 +76,7 @@ Result<BatchJob::Sequences> BatchJob::collect_sequences(size_t output) const {
 
 // The destinations of the rows.
 std::vector<BlockRow> BatchJob::block_rows() const {
-  std::vector<BlockRow> rows = rows_in_blocks(step_, plan_.first().packing->blocks->length());
+  std::vector<BlockRow> rows = rows_in_blocks(step_, plan_.first().packing->sequences.block_length);
   for (size_t row = 0; row < rows.size(); ++row) {
     const PackingStep& packing = *branch_of(static_cast<int64_t>(row)).packing;
     const PackedPiece& piece = step_.pieces[row];
@@ -110,15 +110,15 @@ Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
     BatchAssembly::FieldJob job;
     job.name = field.name;
     job.layout.dtype = field.value == BlockValue::kElements ? of.type : DType::kInt32;
-    job.layout.row_shape = Shape{packing.blocks->length()};
-    job.layout.row_bytes = static_cast<size_t>(packing.blocks->length()) * dtype_size(job.layout.dtype);
+    job.layout.row_shape = Shape{packing.sequences.block_length};
+    job.layout.row_bytes = static_cast<size_t>(packing.sequences.block_length) * dtype_size(job.layout.dtype);
     job.layout.value_bytes = job.layout.row_bytes * step_.blocks.size();
     job.blocks = {field, of.type, step_.blocks.size(), places};
     job.rows = of.rows;
     job.memory = shared;
     assembly.add(std::move(job));
   }
-  if (packing.segment_ends) plan_segment_ends(*packing.segment_ends, packing.blocks->length(), assembly);
+  if (packing.segment_ends) plan_segment_ends(*packing.segment_ends, packing.sequences.block_length, assembly);
   assembly.add_bytes(packing.op_bytes(std::ssize(step_.blocks), std::ssize(rows_)).value());
   return {};
 }
@@ -149,6 +149,19 @@ void BatchJob::plan_segment_ends(const SegmentEnds& fields, int64_t length, Batc
   }
 }
 
+void BatchJob::count_samples(const Batch& made, std::span<int64_t> by_branch) const {
+  const int64_t delivered = std::ssize(made.ids) - made.padding;
+  if (step_.blocks.empty() || !plan_.first().packing->sequences.shared) {
+    for (int64_t row = 0; row < delivered; ++row) ++by_branch[made.parts[static_cast<size_t>(row)]];
+    return;
+  }
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    // A sample counts where its first piece is.
+    const bool begins = step_.pieces[row].from == 0 || !branch_of(static_cast<int64_t>(row)).packing->sequences.splits;
+    if (begins && !rows_[row].skipped && !step_.rows[row].padding) ++by_branch[step_.rows[row].branch];
+  }
+}
+
 SampleKey BatchJob::key_of_block(size_t block) const {
   const PlannedBlock& of = step_.blocks[block];
   return {plan_.branch(of.row.branch).seed, of.row.pass, of.number, of.row.occurrence};
@@ -156,7 +169,8 @@ SampleKey BatchJob::key_of_block(size_t block) const {
 
 std::string BatchJob::name_of_block(size_t block) const {
   const PlannedBlock& of = step_.blocks[block];
-  const std::string& part = plan_.branch(of.row.branch).name;
+  const bool shared = plan_.first().packing->sequences.shared;
+  const std::string part = shared ? std::string() : plan_.branch(of.row.branch).name;
   return fmt::format("{}{}block {}", part, part.empty() ? "" : ": ", of.number);
 }
 
@@ -182,12 +196,13 @@ Result<Batch> BatchJob::finish_blocks() {
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
-  batch.part_names = plan_.part_names();
+  const bool of_one_part = !plan_.first().packing->sequences.shared;
+  if (of_one_part) batch.part_names = plan_.part_names();
   for (const PlannedBlock& block : step_.blocks) {
     batch.ids.push_back(block.number);
     batch.positions.push_back(block.row.position);
     batch.padding += block.row.padding ? 1 : 0;
-    if (plan_.size() > 1) batch.parts.push_back(block.row.branch);
+    if (of_one_part && plan_.size() > 1) batch.parts.push_back(block.row.branch);
   }
   for (BatchAssembly::FieldJob& field : assembly_->fields()) batch.fields.push_back(std::move(field.result));
   assembly_.reset();

@@ -52,6 +52,10 @@ std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t 
   return problems;
 }
 
+bool packs_each_epoch(const OpSpec& pack) {
+  return pack.args.is_object() && pack.args.value("arrange", Json()) == "epoch";
+}
+
 std::optional<Problem> block_step_problem(const std::vector<OpSpec>& steps, size_t step, const Schema& behind,
                                           const Catalog& catalog) {
   const auto begin = steps.begin(), here = begin + static_cast<std::ptrdiff_t>(step);
@@ -62,6 +66,8 @@ std::optional<Problem> block_step_problem(const std::vector<OpSpec>& steps, size
   const auto problem = [&](std::string message, std::string remedy) {
     return std::optional(place_problem(steps, step, std::move(message), std::move(remedy)));
   };
+  if (def.measures && packs_each_epoch(*pack))
+    return problem("it makes batches of like lengths, and all blocks have one length", "use .batch(n)");
   if (def.effect == OpEffect::kOrder || def.effect == OpEffect::kRepeating || def.effect == OpEffect::kBatching ||
       works_on_batches(def.effect))
     return std::nullopt;

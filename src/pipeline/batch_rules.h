@@ -17,6 +17,10 @@ struct OpSpec;
 std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
                                        const Catalog& catalog);
 
+/// Whether a `.pack()` makes other blocks in each epoch, of samples as they come. Otherwise their
+/// lengths decide the blocks once. Behind parts it makes them anew (branches_of() says so).
+bool packs_each_epoch(const OpSpec& pack);
+
 /// The problem of a step at `step` that stands behind a `.pack()` and cannot work on its blocks.
 /// They are samples of one shape that only exist in a batch: operators on columns change them there,
 /// and user code gets each. `behind`: the schema after the step.

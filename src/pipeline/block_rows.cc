@@ -26,7 +26,8 @@ ByteCount count_ends(const SegmentEnds& fields, int64_t blocks, int64_t rows) {
 ByteCount PackingStep::bytes(int64_t count, int64_t rows) const {
   const ByteCount all = static_cast<uint64_t>(count);
   ByteCount bytes = op_bytes(count, rows);
-  for (const BlockField& field : fields) bytes += all * static_cast<uint64_t>(blocks->length()) * field.item_bytes;
+  for (const BlockField& field : fields)
+    bytes += all * static_cast<uint64_t>(sequences.block_length) * field.item_bytes;
   if (!segment_ends) return bytes;
   return bytes + (count_ends(*segment_ends, count, rows) + all) * sizeof(int32_t) + (all + 1) * sizeof(int64_t);
 }

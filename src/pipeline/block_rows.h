@@ -45,9 +45,21 @@ struct SegmentEnds {
   int64_t entries = 0;  ///< length of `ends` in every block; 0: as many as the block has
 };
 
+/// The sequences of a branch, of which packed blocks are made.
+struct PackedSequences {
+  int64_t block_length = 0;
+  /// With what is appended, by index in the branch's selection. `owner` has them.
+  std::span<const uint32_t> lengths = {};
+  std::shared_ptr<const void> owner = nullptr;
+  double pieces_per_block = 1;  ///< mean number of parts of sequences in a block of this branch alone
+  bool splits = false;          ///< a sequence may have several pieces
+  /// A block has samples of any branch, and is made anew in each epoch.
+  bool shared = false;
+};
+
 /// Describes how sequences become blocks (OpEffect::kPacking).
 struct PackingStep {
-  std::shared_ptr<const Packing> blocks;
+  PackedSequences sequences;
   std::vector<BlockField> fields;
   bool appends = false;  ///< one element is appended to each sequence before it is packed
   std::optional<SegmentEnds> segment_ends = {};
@@ -60,7 +72,7 @@ struct PackingStep {
   ByteCount op_bytes(int64_t blocks, int64_t rows) const;
   /// Length of a sequence before an element was appended.
   int64_t given_length(int64_t sequence) const {
-    return int64_t{blocks->lengths()[static_cast<size_t>(sequence)]} - (appends ? 1 : 0);
+    return int64_t{sequences.lengths[static_cast<size_t>(sequence)]} - (appends ? 1 : 0);
   }
 };
 

@@ -59,12 +59,20 @@ class Walk {
       const size_t number = next_++;
       if (!source.parts.empty() && !catalog_.joins_parts(source) && catalog_.has_effect(op, OpEffect::kRepeating))
         continue;
-      for (Growing& branch : branches) branch.add(placed(op, path, i), number);
+      OpSpec step = placed(op, path, i);
+      if (!source.parts.empty() && !catalog_.joins_parts(source)) arrange(step);
+      for (Growing& branch : branches) branch.add(step, number);
     }
     return branches;
   }
 
  private:
+  // Samples of several parts follow each other in another way in each epoch, and so do their blocks.
+  void arrange(OpSpec& step) const {
+    if (catalog_.has_effect(step, OpEffect::kPacking) && step.args.is_object() && !step.args.contains("arrange"))
+      step.args["arrange"] = "epoch";
+  }
+
   // Returns the branches up to the source of that pipeline.
   std::vector<Growing> begin(const OpSpec& source, const Path& path) {
     std::vector<Growing> branches;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/batch_rules.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 
@@ -21,7 +22,10 @@ const Catalog& repeats() {
     OpDef repeat;
     repeat.name = "repeat";
     repeat.effect = OpEffect::kRepeating;
-    return Catalog({repeat}, {"zip"});
+    OpDef pack;
+    pack.name = "pack";
+    pack.effect = OpEffect::kPacking;
+    return Catalog({repeat, pack}, {"zip"});
   }();
   return catalog;
 }
@@ -72,6 +76,22 @@ TEST(Branches, have_the_steps_of_their_part_and_those_around_it) {
   EXPECT_EQ(names_of(branches[2].description), (Names{"parquet", "repeat", "cast", "batch"})) << "its own repeat";
   EXPECT_EQ(branches[2].numbers, (Numbers{5, 6, 8, 10}));
   EXPECT_EQ(all.step_count(), 11u);
+}
+
+TEST(Branches, make_blocks_of_samples_of_several_parts_anew_in_each_epoch) {
+  const Description packed = Description(spec_of("text")).append(spec_of("pack"));
+  const auto pack_of = [](const Branch& branch) { return branch.description.steps().back(); };
+  for (const Branch& branch :
+       branches_of(mix_of({{"a", Description(spec_of("text"))}, {"b", Description(spec_of("text"))}})
+                       .append(spec_of("pack", {{"length", 8}})),
+                   repeats())) {
+    EXPECT_TRUE(packs_each_epoch(pack_of(branch)));
+    EXPECT_EQ(pack_of(branch).args["length"], 8);
+  }
+  for (const Branch& branch : branches_of(mix_of({{"a", packed}, {"b", packed}}), repeats()))
+    EXPECT_FALSE(packs_each_epoch(pack_of(branch))) << "blocks of one part";
+  EXPECT_FALSE(packs_each_epoch(pack_of(branches_of(packed, repeats()).front())));
+  EXPECT_TRUE(packs_each_epoch(spec_of("pack", {{"arrange", "epoch"}})));
 }
 
 TEST(Branches, name_their_steps_by_the_pipelines_that_these_are_in) {

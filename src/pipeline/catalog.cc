@@ -112,7 +112,8 @@ class SchemaInference {
     const bool batches = effect == OpEffect::kBatching, orders = effect == OpEffect::kOrder;
     const bool repeats = effect == OpEffect::kRepeating, draws = effect == OpEffect::kDrawing;
     const bool chooses = effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection;
-    const bool packs = effect == OpEffect::kPacking;
+    // Blocks that are made anew in each epoch take its samples as they come.
+    const bool packs = effect == OpEffect::kPacking && !packs_each_epoch(steps_[step]);
     const std::string place = place_of(step);
     const bool after_batches = works_on_batches(effect);
     if (!batched_by_.empty() && !after_batches) {
@@ -128,13 +129,15 @@ class SchemaInference {
       report(Problem{place, "the samples are shuffled already", "keep one .shuffle()"});
     if (repeated_ && (orders || chooses || draws || packs))
       report(Problem{place, "it stands behind .repeat(), which says how often an epoch passes over the samples",
-                     "move it before .repeat()"});
+                     packs ? "move it before .repeat(), or give it arrange=\"epoch\"" : "move it before .repeat()"});
     if (repeats && std::exchange(repeated_, true))
       report(
           Problem{place, "the samples are repeated already", "keep one .repeat(), with the product of both numbers"});
     if (drawn_by_ && (chooses || packs || effect == OpEffect::kReplay))
       report(Problem{place, fmt::format("it stands behind {}, which draws the samples of an epoch", *drawn_by_),
-                     chooses ? "move it before that" : "leave one of them out: both together are not there yet"});
+                     chooses ? "move it before that"
+                     : packs ? "give .pack() arrange=\"epoch\", which packs the samples of each epoch as they are drawn"
+                             : "leave one of them out: both together are not there yet"});
     if (draws && drawn_by_)
       report(Problem{place, fmt::format("{} draws the samples already", *drawn_by_), "keep one of them"});
     if (draws) drawn_by_ = place;

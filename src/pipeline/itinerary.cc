@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "plan/packed_windows.h"
+
 namespace forebay {
 
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches,
@@ -18,13 +20,17 @@ IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSam
                        std::make_shared<EqualBatches>(std::move(batches)), rank, epochs) {}
 
 bool IndexedItinerary::finished(const Cursor& at) const {
-  return !schedule_->has_step({0, 0}) || (epochs_ && normalized(at).epoch >= *epochs_);
+  if (!schedule_->has_step({0, 0})) return true;
+  const Cursor next = normalized(at);
+  return epoch_over(next) || (epochs_ && next.epoch >= *epochs_);
 }
 
 Cursor IndexedItinerary::normalized(const Cursor& at) const {
-  if (!epoch_over(at)) return at;
-  // One epoch further is enough, since finished() has excluded epochs without steps.
-  return {at.epoch + 1, 0, 0};
+  // One epoch further is enough, unless epochs have different numbers of blocks.
+  constexpr int kMostWithoutSteps = 1000;
+  Cursor next = at;
+  for (int tried = 0; tried < kMostWithoutSteps && epoch_over(next); ++tried) next = {next.epoch + 1, 0, 0};
+  return next;
 }
 
 std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const {
@@ -35,7 +41,10 @@ std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const
   plan.after = normalized({plan.at.epoch, schedule_->next_position(begin), plan.at.step + 1});
   schedule_->rows(begin, rank_, &plan.rows);
   locate(plan.at.epoch, plan.rows);
-  if (branches_.front().packing) unpack(plan);
+  if (const PackedWindows* const windows = schedule_->blocks())
+    unpack_shared(*windows, plan);
+  else if (branches_.front().packing)
+    unpack(plan);
   return plan;
 }
 
@@ -54,6 +63,13 @@ size_t end_of_run(size_t begin, size_t size, Continues continues) {
 }  // namespace
 
 void IndexedItinerary::locate(int64_t epoch, std::span<Row> rows) const {
+  if (schedule_->blocks() != nullptr) {
+    for (Row& row : rows) {
+      row.id = row.place = row.position;
+      row.pass = epoch;
+    }
+    return;
+  }
   std::array<int64_t, kRowsAtOnce> positions;
   for (size_t begin = 0; begin < rows.size(); begin += kRowsAtOnce) {
     const std::span<Row> some = rows.subspan(begin, std::min(kRowsAtOnce, rows.size() - begin));
@@ -129,6 +145,25 @@ void IndexedItinerary::unpack(StepPlan& plan) const {
   }
 }
 
+// The same for blocks of the whole plan. Each of their samples has its own place in its branch.
+void IndexedItinerary::unpack_shared(const PackedWindows& windows, StepPlan& plan) const {
+  const std::vector<Row> blocks = std::exchange(plan.rows, {});
+  std::vector<Draw> draws;
+  for (const Row& block : blocks) {
+    plan.blocks.push_back({block.id, block, plan.pieces.size()});
+    windows.pieces(plan.at.epoch, block.id, &plan.pieces, &draws);
+    plan.rows.resize(plan.pieces.size(), block);
+  }
+  for (size_t i = 0; i < draws.size(); ++i) {
+    Row& row = plan.rows[i];
+    row.branch = static_cast<uint16_t>(draws[i].leaf);
+    row.occurrence += draws[i].occurrence;
+    row.id = branches_[row.branch].id_at(draws[i].index, draws[i].pass, draws[i].place);
+    row.pass = draws[i].pass;
+    row.place = draws[i].place;
+  }
+}
+
 int64_t IndexedItinerary::replacement(const Row& row, int64_t attempt) const {
   const Order& order = plan_->order(row.branch);
   const BranchSamples& branch = branches_[row.branch];
@@ -143,6 +178,9 @@ Order::Use IndexedItinerary::next_place(size_t branch, const Cursor& at) const {
 bool IndexedItinerary::has_pass(size_t branch, int64_t pass) const {
   const Order::Use first = plan_->position_of(branch, {pass, 0});
   if (first == PlanNode::kNever) return false;
+  // Which of the blocks has that position is not asked: a window that begins in an epoch is
+  // delivered, but for the blocks that last="drop" leaves out.
+  if (schedule_->blocks() != nullptr) return !epochs_ || first.epoch < *epochs_;
   return !finished({first.epoch, first.position, 0});
 }
 

@@ -33,7 +33,7 @@ struct Cursor {
 
 /// A block of packed sequences in a step.
 struct PlannedBlock {
-  int64_t number = 0;  ///< number of the block in the packing
+  int64_t number = 0;  ///< number of the block in the packing of its branch, or else in the epoch
   Row row;             ///< row that the schedule assigns to this rank
   size_t first = 0;    ///< index in StepPlan::rows of its first sequence
 };
@@ -159,7 +159,8 @@ class IndexedItinerary final : public StepSource {
   std::optional<StepPlan> step(const Cursor& at) override { return planned(at); }
   /// Like step(), as a const method.
   std::optional<StepPlan> planned(const Cursor& at) const;
-  /// Fills in which samples rows have, from their positions in the order of delivery.
+  /// Fills in which samples rows have, from their positions in the order of delivery. Rows that are
+  /// blocks of the whole plan have no sample; their id is the number of the block in the epoch.
   void locate(int64_t epoch, std::span<Row> rows) const;
   int64_t replacements(size_t branch) const override { return plan_->order(branch).size() - 1; }
   int64_t replacement(const Row& row, int64_t attempt) const override;
@@ -171,6 +172,7 @@ class IndexedItinerary final : public StepSource {
   void locate_some(int64_t epoch, std::span<const int64_t> positions, std::span<Row> rows) const;
   void add_partners(std::span<Row> rows) const;
   void unpack(StepPlan& plan) const;
+  void unpack_shared(const PackedWindows& windows, StepPlan& plan) const;
 
   const std::shared_ptr<const PlanNode> plan_;
   const std::vector<BranchSamples> branches_;

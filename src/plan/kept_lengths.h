@@ -17,6 +17,11 @@ enum class LongSequence : uint8_t {
   kDrop,   ///< it is left out
 };
 
+/// Number of sequences that are longer than a block.
+inline int64_t count_longer(std::span<const uint32_t> lengths, int64_t block_length) {
+  return std::ranges::count_if(lengths, [=](uint32_t length) { return length > block_length; });
+}
+
 /// The lengths of sequences, and the part of each that is packed. Immutable. 4 bytes per sequence.
 class KeptLengths {
  public:
@@ -34,10 +39,6 @@ class KeptLengths {
   /// Index in the sequence of the first element that is packed.
   int64_t from(size_t sequence) const {
     return rule_ == LongSequence::kLeft ? lengths_[sequence] - count(sequence) : 0;
-  }
-  /// Number of sequences that are longer than a block.
-  int64_t long_sequences() const {
-    return std::ranges::count_if(lengths_, [this](uint32_t length) { return length > block_length_; });
   }
   uint64_t bytes() const { return lengths_.size() * sizeof(uint32_t); }
 

@@ -86,8 +86,6 @@ class Packing {
   const std::vector<int64_t>& blocks_per_group() const;
   /// The lengths of the sequences, also of those of which a part or nothing is packed.
   std::span<const uint32_t> lengths() const { return kept_.lengths(); }
-  /// Number of sequences that are longer than a block.
-  int64_t long_sequences() const { return kept_.long_sequences(); }
   uint64_t bytes() const;
 
  private:

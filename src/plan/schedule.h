@@ -8,6 +8,8 @@
 
 namespace forebay {
 
+class PackedWindows;
+
 /// One row of a rank's batch. It says which sample it has, and why. A schedule knows the first
 /// three members; a plan's steps (pipeline/itinerary.h) know all of them.
 struct Row {
@@ -36,7 +38,7 @@ class Schedule {
   virtual ~Schedule();
   /// Most rows that a rank has in one step.
   virtual int64_t most_rows() const = 0;
-  /// True if a step begins at `at`. If none begins at the beginning of an epoch, no epoch has any.
+  /// True if a step begins at `at`. If none begins at the beginning of epoch 0, no epoch has any.
   virtual bool has_step(const Order::Use& at) const = 0;
   /// Steps to the end of the epoch, the same on every rank. May take time for the whole epoch.
   virtual int64_t steps_left(const Order::Use& at) const = 0;
@@ -49,6 +51,9 @@ class Schedule {
   virtual void to_plan_positions(int64_t /*epoch*/, std::span<int64_t> /*positions*/) const {}
   /// The first position in the epoch of the plan that a step at `at` or later may have.
   virtual int64_t first_plan_position(const Order::Use& at) const { return at.position; }
+  /// The packed blocks that positions count, if these are made of the samples of the whole plan. Null
+  /// for all other schedules.
+  virtual const PackedWindows* blocks() const { return nullptr; }
 };
 
 /// Position whose sample replaces the bad one at `position`: another position of [0, epoch_size),

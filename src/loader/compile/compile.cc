@@ -120,7 +120,7 @@ class Compiler {
     if (packs() && whole.schemas[end_ - 1].open_ended)
       plan_->packed_fields = def_of(*reader()).used(*reader(), whole.schemas[end_ - 1]).reads;
     if (packs() && input_.packing) {
-      plan_->packing = packing_of(*reader(), input_.packing, plan_->outputs);
+      plan_->packing = packing_of(*reader(), *input_.packing, plan_->outputs);
       FOREBAY_RETURN_IF_ERROR(add_block_ops(whole));
     }
     if (end_ < input_.end && !packs())
@@ -253,7 +253,7 @@ class Compiler {
       for (const std::string& name : use.makes) {  // of user code nobody knows the type of the numbers
         const auto made = after.find(name);
         if (made && after[*made].kind == FieldKind::kAny)
-          added->made_row_bytes += static_cast<uint64_t>(input_.packing->length()) * sizeof(int64_t);
+          added->made_row_bytes += static_cast<uint64_t>(input_.packing->block_length) * sizeof(int64_t);
       }
       plan_->packing->ops.push_back(std::move(added));
       plan_->packing->made = after;

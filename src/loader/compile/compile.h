@@ -52,9 +52,9 @@ struct CompileInput {
     std::shared_ptr<const StageKeys> keys = {};
   };
   Replayed replayed = {};
-  /// Blocks of the description's `.pack()`. Null if there is no such step, or if the lengths are
-  /// not known yet; then rows come one by one, each at its own length.
-  std::shared_ptr<const Packing> packing = {};
+  /// The sequences of the description's `.pack()`. Nothing if there is no such step, or if the lengths
+  /// are not known yet; then rows come one by one, each at its own length.
+  std::optional<PackedSequences> packing = {};
   /// The step that needs the plan for a pass, as messages name it; empty for other plans. Results of
   /// a pass hold in all epochs. InvalidArgument if they would depend on a part of a zip with draws of
   /// its own.

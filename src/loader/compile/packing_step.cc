@@ -9,9 +9,12 @@
 #include "base/hash.h"
 #include "loader/compile/ordering.h"
 #include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
 #include "ops/definition/args.h"
 #include "ops/pack_arguments.h"
+#include "pipeline/batch_rules.h"
 #include "pipeline/catalog.h"
+#include "plan/kept_lengths.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -53,32 +56,32 @@ Status refuse_long(std::span<const uint32_t> lengths, int64_t length, const Sour
 }
 
 // Applies the further budgets to single rows: too_long="drop" leaves out those above one.
-Result<std::vector<BlockLimit>> limits_of(const PackArguments& arguments, MeasuredRows& rows, bool drops,
-                                          const Source& source, const Selection& selection) {
-  std::vector<BlockLimit> limits;
+Status apply_limits(const PackArguments& arguments, SequenceSizes& rows, bool drops, const Source& source,
+                    const Selection& selection) {
+  auto costs = rows.costs.begin();
   for (const auto& [field, most] : arguments.limits()) {
-    BlockLimit& limit = limits.emplace_back(BlockLimit{most, std::move(rows.costs[limits.size()])});
-    for (size_t i = 0; i < limit.costs.size() && drops; ++i) {
-      if (limit.costs[i] <= most) continue;
-      rows.lengths[i] = limit.costs[i] = 0;
+    std::vector<uint32_t>& of = *costs++;
+    for (size_t i = 0; i < of.size() && drops; ++i) {
+      if (of[i] <= most) continue;
+      rows.lengths[i] = of[i] = 0;
     }
-    FOREBAY_RETURN_IF_ERROR(refuse_above(limit.costs, most, source, selection, [&](uint32_t has, int64_t allowed) {
+    FOREBAY_RETURN_IF_ERROR(refuse_above(of, most, source, selection, [&](uint32_t has, int64_t allowed) {
       return fmt::format(
           "it has {} of '{}', and a block has {}; give limits={{\"{}\": n}} more, or leave such rows "
           "out with too_long=\"drop\"",
           has, field, allowed, field);
     }));
   }
-  return limits;
+  return {};
 }
 
-void warn_of_dropped(const Packing& packing, int64_t above_limits) {
+void warn_of_dropped(const std::vector<uint32_t>& lengths, int64_t block_length, int64_t above_limits) {
   const auto warn = [&](int64_t dropped, const std::string& what) {
     if (dropped == 0) return;
-    log_warning(fmt::format("pack: {} of {} samples are {} and left out, by too_long=\"drop\"", dropped,
-                            packing.lengths().size(), what));
+    log_warning(
+        fmt::format("pack: {} of {} samples are {} and left out, by too_long=\"drop\"", dropped, lengths.size(), what));
   };
-  warn(packing.long_sequences(), fmt::format("longer than {}", packing.length()));
+  warn(count_longer(lengths, block_length), fmt::format("longer than {}", block_length));
   warn(above_limits, "above limits=");
 }
 
@@ -98,29 +101,82 @@ std::vector<std::string> limited_fields(const OpSpec& pack) {
   return names;
 }
 
-Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, MeasuredRows rows, const Source& source,
-                                                 const Selection& selection) {
+Result<SequenceSizes> packed_sizes(const OpSpec& pack, SequenceSizes measured, const Source& source,
+                                   const Selection& selection) {
   const Args args = args_of(pack);
   const PackArguments arguments(args);
   const PackingOptions options = arguments.packing();
   const bool drops = options.too_long == LongSequence::kDrop;
+  SequenceSizes rows = std::move(measured);
   if (arguments.appends()) FOREBAY_RETURN_IF_ERROR(append(rows.lengths));
   if (arguments.refuses_long()) FOREBAY_RETURN_IF_ERROR(refuse_long(rows.lengths, options.length, source, selection));
   const int64_t empty = count_empty(rows.lengths);
-  FOREBAY_ASSIGN(const std::vector<BlockLimit> limits, limits_of(arguments, rows, drops, source, selection));
-  const int64_t above_limits = count_empty(rows.lengths) - empty;
+  FOREBAY_RETURN_IF_ERROR(apply_limits(arguments, rows, drops, source, selection));
+  if (drops) warn_of_dropped(rows.lengths, options.length, count_empty(rows.lengths) - empty);
+  return rows;
+}
+
+Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, SequenceSizes sizes, const Source& source,
+                                                 const Selection& selection) {
+  const Args args = args_of(pack);
+  const PackArguments arguments(args);
+  std::vector<BlockLimit> limits;
+  for (const auto& [field, most] : arguments.limits()) limits.push_back({most, std::move(sizes.costs[limits.size()])});
   const ChunkSource* const chunks = source.as_chunks();
   const std::vector<int64_t> groups = chunks != nullptr ? selected_rows(*chunks, selection) : std::vector<int64_t>();
-  FOREBAY_ASSIGN(Packing packing, Packing::make(std::move(rows.lengths), groups, options, limits));
-  if (drops) warn_of_dropped(packing, above_limits);
+  FOREBAY_ASSIGN(Packing packing, Packing::make(std::move(sizes.lengths), groups, arguments.packing(), limits));
   return std::make_shared<const Packing>(std::move(packing));
 }
 
-PackingStep packing_of(const OpSpec& pack, std::shared_ptr<const Packing> blocks,
-                       const std::vector<OutputField>& outputs) {
+PackedSequences sequences_of(const OpSpec& pack, const std::shared_ptr<const Packing>& packing) {
+  const Args args = args_of(pack);
+  const auto blocks = static_cast<double>(std::max<int64_t>(packing->size(), 1));
+  return {.block_length = packing->length(),
+          .lengths = packing->lengths(),
+          .owner = packing,
+          .pieces_per_block = static_cast<double>(packing->piece_count()) / blocks,
+          .splits = PackArguments(args).packing().too_long == LongSequence::kSplit};
+}
+
+const OpSpec* shared_packing(const Description& branch) {
+  const OpSpec* const pack = find_step(branch, OpEffect::kPacking);
+  return pack != nullptr && packs_each_epoch(*pack) ? pack : nullptr;
+}
+
+PackedWindowsOptions window_options(const OpSpec& pack, int64_t mixed_rows) {
+  constexpr int64_t kLeastWindow = 1024;  // blocks at the end of a window have more padding
   const Args args = args_of(pack);
   const PackArguments arguments(args);
-  PackingStep step{std::move(blocks), {}, arguments.appends(), arguments.segment_ends()};
+  PackedWindowsOptions options{.packing = arguments.packing()};
+  if (!pack.args.contains("window") && mixed_rows > 0)
+    options.packing.window = std::min(options.packing.window, std::max(mixed_rows, kLeastWindow));
+  for (const auto& [field, most] : arguments.limits()) options.limits.push_back(most);
+  return options;
+}
+
+PackedSequences sequences_of(const OpSpec& pack, const std::shared_ptr<const SequenceSizes>& sizes) {
+  const Args args = args_of(pack);
+  const PackingOptions options = PackArguments(args).packing();
+  const KeptLengths kept(sizes->lengths, options.length, options.too_long);
+  double pieces = 0, elements = 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    pieces += static_cast<double>((kept.count(i) + options.length - 1) / options.length);
+    elements += static_cast<double>(kept.count(i));
+  }
+  // As if blocks were full, which no rule exceeds.
+  const double blocks = std::max(1.0, elements / static_cast<double>(options.length));
+  return {.block_length = options.length,
+          .lengths = sizes->lengths,
+          .owner = sizes,
+          .pieces_per_block = std::max(1.0, pieces / blocks),
+          .splits = options.too_long == LongSequence::kSplit,
+          .shared = true};
+}
+
+PackingStep packing_of(const OpSpec& pack, PackedSequences sequences, const std::vector<OutputField>& outputs) {
+  const Args args = args_of(pack);
+  const PackArguments arguments(args);
+  PackingStep step{std::move(sequences), {}, arguments.appends(), arguments.segment_ends()};
   for (auto& [from, field] : arguments.block_fields()) {
     const auto output = std::ranges::find_if(outputs, [&](const OutputField& one) { return one.field.name == from; });
     step.fields.push_back(field);
@@ -139,6 +195,12 @@ std::string version_of(const Packing& packing) {
   hasher.update_value(packing.size());
   // The lengths and the options decide a packing; the pipeline's fingerprint covers the options.
   for (const uint32_t length : packing.lengths()) hasher.update_value(length);
+  return hasher.digest().to_string();
+}
+
+std::string version_of(std::span<const uint32_t> lengths) {
+  Hasher hasher;
+  for (const uint32_t length : lengths) hasher.update_value(length);
   return hasher.digest().to_string();
 }
 

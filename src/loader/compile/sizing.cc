@@ -195,11 +195,9 @@ RunShape shape_of(const BranchPlan& plan, const SizingInput& input, size_t branc
     shape.lanes = input.mixing[branch].lanes;
   }
   if (!plan.packing) return shape;
-  const Packing& packing = *plan.packing->blocks;
-  const double rows =
-      static_cast<double>(packing.piece_count()) / static_cast<double>(std::max<int64_t>(packing.size(), 1));
+  const double rows = plan.packing->sequences.pieces_per_block * static_cast<double>(shape.rows);
   shape.packed_blocks = shape.rows;
-  shape.rows = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(rows * static_cast<double>(shape.rows))));
+  shape.rows = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(rows)));
   return shape;
 }
 

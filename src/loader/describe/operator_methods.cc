@@ -296,7 +296,8 @@ Pipeline Pipeline::pack(IntByField length, PackOptions options) const {
                                    {"max_segments", optional_json(options.max_segments)},
                                    {"cu_seqlens", unless_default(options.cu_seqlens, false)},
                                    {"open_blocks", unless_default(options.open_blocks, 64)},
-                                   {"window", unless_default(options.window, 65536)}});
+                                   {"window", unless_default(options.window, 65536)},
+                                   {"arrange", text_or_none(options.arrange)}});
 }
 
 Pipeline Pipeline::tokenize(std::string_view file, TokenizeOptions options) const {

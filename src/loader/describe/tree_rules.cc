@@ -20,6 +20,7 @@
 #include "loader/describe/stream_parts.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/zip_rules.h"
+#include "pipeline/batch_rules.h"
 #include "pipeline/branches.h"
 #include "pipeline/catalog.h"
 #include "pipeline/part_fields.h"
@@ -54,6 +55,25 @@ std::optional<Advice> advice_in_part(OpEffect effect) {
   }
 }
 
+// The advice for a `.pack()` in a part, whose blocks the pipeline around it counts.
+std::optional<Advice> advice_for_blocks_in_part(const OpSpec& pack, const OpSpec& source) {
+  if (has_parts(source) && !catalog().joins_parts(source))
+    return Advice("blocks that samples of several parts share are of all parts", "put it behind all parts");
+  if (packs_each_epoch(pack))
+    return Advice(
+        "the blocks of a part are made once: how many there are decides how often the part comes",
+        "leave arrange= out; or put .pack() behind all parts, whose samples then share blocks, anew in each epoch");
+  return std::nullopt;
+}
+
+// The advice for a `.pack()` behind parts.
+std::optional<Advice> advice_for_shared_blocks(const OpSpec& pack) {
+  const Json arrange = pack.args.is_object() ? pack.args.value("arrange", Json()) : Json();
+  if (arrange != "once") return std::nullopt;
+  return Advice("samples of several parts follow each other in another way in each epoch, and so do their blocks",
+                "leave arrange= out; or pack the parts, whose blocks stay as they are");
+}
+
 // Of a step behind a source with the parts `a`, `b`, ….
 std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source) {
   const SourceDef* const def = find_source(source.name);
@@ -75,10 +95,6 @@ std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source)
       return Advice("how often a sample comes is decided in its part",
                     mixes ? "put it into the parts; weights= and samples= of the mix decide between them"
                           : "put it into the parts");
-    case OpEffect::kPacking:
-      return Advice("samples of several parts do not share blocks",
-                    mixes ? "pack the parts: mix({\"a\": a.pack(n), …}), whose weights are then shares of tokens"
-                          : "pack the parts: concat(a.pack(n), …)");
     case OpEffect::kReplay:
       return Advice("replay over several parts is not there yet",
                     "leave it out; a part with old samples can be mixed in");
@@ -162,7 +178,9 @@ class Structure {
       const OpSpec& op = description.steps()[i];
       const OpDef* const def = catalog().find(op.name);
       if (def == nullptr) continue;
-      if (const auto wrong = advice_in_part(def->effect)) add(place_in(path, i, op), wrong->first, wrong->second);
+      std::optional<Advice> wrong = advice_in_part(def->effect);
+      if (def->effect == OpEffect::kPacking) wrong = advice_for_blocks_in_part(op, description.steps().front());
+      if (wrong) add(place_in(path, i, op), wrong->first, wrong->second);
       if (i >= of_blocks && def->effect == OpEffect::kContent)
         add(place_in(path, i, op), "packed blocks of a part are changed together with those of the others",
             "put it behind all parts, or before .pack()");
@@ -206,8 +224,9 @@ class Structure {
       const std::string place = place_in(path, i, op);
       const OpDef* const def = catalog().find(op.name);
       if (def == nullptr || wrong_places.contains(place)) continue;
-      if (const auto wrong = advice_behind_parts(def->effect, description.steps().front()))
-        add(place, wrong->first, wrong->second);
+      std::optional<Advice> wrong = advice_behind_parts(def->effect, description.steps().front());
+      if (def->effect == OpEffect::kPacking) wrong = advice_for_shared_blocks(op);
+      if (wrong) add(place, wrong->first, wrong->second);
       if (def->effect == OpEffect::kRepeating) check_repeat(op, *def, place, batched_by, std::exchange(repeated, true));
       if (def->effect == OpEffect::kBatching) batched_by = fmt::format(".{}()", op.name);
     }

@@ -99,8 +99,8 @@ std::vector<OwnedElements> cached_elements(const ExecutionPlan& plan, const Data
     const BranchPlan& branch = *plan.branches()[i];
     const ChosenSamples& chosen = data.branches[i].chosen;
     OwnedElements& elements = all.emplace_back();
-    // The plan has the order of the blocks of a packing, and not that of their samples.
-    if (!chosen.packing) elements.selection = chosen.selection;
+    // The order in which samples come in packed blocks is not that of the plan.
+    if (!chosen.sequences) elements.selection = chosen.selection;
     if (branch.chunks && branch.chunks->cache) elements.chunks = branch.chunks->source;
   }
   return all;

@@ -120,7 +120,7 @@ Result<CompileInput> DataSetRun::choose_branch(RunSetup& setup, const CompileInp
   FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
   FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
   FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-  input.packing = branch.chosen.packing;
+  input.packing = branch.chosen.sequences;
   return input;
 }
 
@@ -143,7 +143,7 @@ Status DataSetRun::order(RunSetup& setup) {
   if (bucket != nullptr) warn_of_unlike_batches(*bucket, ranks);
   for (const BranchData& branch : data_.branches) {
     // Lanes are no remedy for batches that have rows of all of them.
-    if (bucket == nullptr) warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
+    if (job_steps_.window == 1) warn_of_shared_lanes(branch.ordering, ranks, branch.branch.name());
     setup.sizes.mixing.push_back(mixing_of(branch));
   }
   setup.sizes.run.rows = job_steps_.schedule->most_rows();
@@ -255,7 +255,11 @@ std::string DataSetRun::changes_version() const {
 }
 
 std::vector<SavedPart> DataSetRun::parts_at(const Cursor& at) const {
-  return parts_before({input_.description()}, *data_.plan, {at.epoch, at.position}, data_, data_.changes);
+  Order::Use place{at.epoch, at.position};
+  // Positions that count blocks are no positions of the plan.
+  const Schedule* const schedule = job_steps_.schedule.get();
+  if (schedule != nullptr && schedule->blocks() != nullptr) place.position = schedule->first_plan_position(place);
+  return parts_before({input_.description()}, *data_.plan, place, data_, data_.changes);
 }
 
 // Makes the plan of `data` with its changes.
@@ -288,11 +292,14 @@ Status DataSetRun::load_changes(const PlanChanges& changes) {
   return apply(std::move(data)).status();
 }
 
-// A window of batches of like lengths that is half delivered would have other samples.
+// A window of samples that is half delivered would have other samples.
 Status DataSetRun::expect_steps_in_order(const std::string& what) const {
-  const OpSpec* const bucket = measuring_step(input_.description());
-  if (bucket == nullptr) return {};
-  return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, bucket->name));
+  if (job_steps_.window == 1) return {};
+  if (const OpSpec* const bucket = measuring_step(input_.description()))
+    return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, bucket->name));
+  return unsupported(fmt::format(
+      "{} is not for blocks that samples of several parts share yet; pack the parts: mix({{\"a\": a.pack(n), …}})",
+      what));
 }
 
 Result<bool> DataSetRun::change(const PlanEdit& edit, const Cursor& at) {

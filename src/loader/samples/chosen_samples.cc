@@ -9,6 +9,7 @@
 #include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/batch_rules.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -42,13 +43,21 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
                     ChosenSamples* chosen) {
   const OpSpec* const pack = find_step(*whole.description, OpEffect::kPacking);
   if (pack == nullptr) return {};
-  FOREBAY_ASSIGN(MeasuredRows rows, measure_rows(whole, sizes, callbacks));
+  FOREBAY_ASSIGN(SequenceSizes rows, measure_rows(whole, sizes, callbacks));
   Hasher hasher;
   for (const std::vector<uint32_t>& costs : rows.costs)
     for (const uint32_t cost : costs) hasher.update_value(cost);
   const std::string costs = rows.costs.empty() ? "" : hasher.digest().to_string();
-  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(rows), *whole.source, *chosen->selection));
   chosen->version += costs;
+  FOREBAY_ASSIGN(rows, packed_sizes(*pack, std::move(rows), *whole.source, *chosen->selection));
+  if (packs_each_epoch(*pack)) {
+    chosen->sizes = std::make_shared<const SequenceSizes>(std::move(rows));
+    chosen->sequences = sequences_of(*pack, chosen->sizes);
+    chosen->version += version_of(chosen->sizes->lengths);
+    return {};
+  }
+  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(rows), *whole.source, *chosen->selection));
+  chosen->sequences = sequences_of(*pack, chosen->packing);
   chosen->version += version_of(*chosen->packing);
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "loader/compile/ordering.h"
@@ -21,6 +22,9 @@ class Drawing {
 struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const Packing> packing = nullptr;  ///< its blocks are the items; null: the samples are
+  /// Their sizes, if blocks are made of the samples of all branches.
+  std::shared_ptr<const SequenceSizes> sizes = nullptr;
+  std::optional<PackedSequences> sequences = {};     ///< of blocks of either kind
   std::shared_ptr<const Drawing> drawing = nullptr;  ///< null: each item comes once in a pass
   SampleLengths lengths = nullptr;                   ///< if batches are made by them
   std::string version = {};                          ///< identifies choices that depend on data that was read
@@ -43,7 +47,8 @@ struct ChosenSamples {
 Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
                                      const PassCallbacks& callbacks);
 
-/// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`.
+/// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`. If
+/// its blocks are made anew in each epoch, it only measures the samples.
 Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
                     ChosenSamples* chosen);
 

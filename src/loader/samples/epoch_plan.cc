@@ -6,6 +6,7 @@
 
 #include "loader/describe/step_arguments.h"
 #include "loader/samples/open_schedule.h"
+#include "plan/packed_windows.h"
 
 namespace forebay {
 
@@ -22,7 +23,9 @@ Result<EpochPlan> plan_epoch(const Description& description, const DataPlan& dat
   const IndexedItinerary itinerary(data.plan, data.samples(), job.schedule, request.rank, {});
   const Schedule& schedule = *job.schedule;
   EpochPlan plan{.size = data.size(), .steps = schedule.steps_left({request.epoch, 0}), .first = {}};
-  const bool has_parts = data.branches.size() > 1;
+  if (schedule.blocks() != nullptr) plan.size = schedule.blocks()->size(request.epoch);
+  // A block of samples of all branches is of no part.
+  const bool has_parts = data.branches.size() > 1 && schedule.blocks() == nullptr;
   for (size_t i = 0; has_parts && i < data.branches.size(); ++i)
     plan.part_names.push_back(data.branches[i].branch.name());
   const int64_t lanes = job.assignment.lanes;

@@ -8,12 +8,14 @@
 
 #include "base/chunk_source.h"
 #include "loader/compile/bucket_step.h"
+#include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/bucketed_batches.h"
 #include "plan/equal_batches.h"
+#include "plan/packed_batches.h"
 
 namespace forebay {
 
@@ -65,6 +67,21 @@ Result<JobSteps> open_buckets(const Description& description, const OpSpec& buck
                   std::move(batches), 2 * options.window};
 }
 
+Result<JobSteps> open_packed(const OpSpec& pack, const DataPlan& data, const ScheduleOptions& options,
+                             const AssignmentRequest& request) {
+  FOREBAY_RETURN_IF_ERROR(check_assignment(request, options.world_size));
+  if (request.shard_by == ShardBy::kLocality)
+    return unsupported(
+        "shard_by='locality' is for samples, and blocks that are made anew in each epoch have samples of many hosts; "
+        "leave it out (with peers= each host asks the others for what they have cached)");
+  SizesOfLeaves sizes;
+  for (const BranchData& branch : data.branches) sizes.push_back(branch.chosen.sizes);
+  const PackedWindowsOptions packing = window_options(pack, mixed_rows(data));
+  FOREBAY_ASSIGN(auto windows, PackedWindows::make(data.plan, std::move(sizes), packing));
+  return JobSteps{std::make_shared<PackedBatches>(std::move(windows), options),
+                  Assignment{.ranks = nullptr, .name = "blocks"}, 2 * packing.packing.window};
+}
+
 }  // namespace
 
 int64_t blocks_in_window(const BranchData& branch, int64_t window) {
@@ -78,6 +95,8 @@ Result<JobSteps> open_schedule(const Description& description, const DataPlan& d
     return open_buckets(description, *bucket, data, seed, world_size, request);
   const ScheduleOptions options = schedule_of(description, data.size(), world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
+  if (const OpSpec* const pack = shared_packing(data.branches.front().branch.description))
+    return open_packed(*pack, data, options, request);
   FOREBAY_ASSIGN(Assignment assignment, choose_assignment(description, data, options, request));
   auto schedule = std::make_shared<EqualBatches>(options, assignment.ranks);
   return JobSteps{std::move(schedule), std::move(assignment)};

@@ -20,9 +20,10 @@ struct JobSteps {
 /// its samples are read one by one.
 int64_t blocks_in_window(const BranchData& branch, int64_t window);
 
-/// Returns the steps of a pipeline for so many ranks: batches of one size, or of like lengths.
-/// `seed` is the run's. The errors of choose_assignment(), and Unsupported if shard_by="locality"
-/// is requested for batches of like lengths.
+/// Returns the steps of a pipeline for so many ranks: batches of one size, of like lengths, or of
+/// blocks that are made anew in each epoch. `seed` is the run's. The errors of choose_assignment() and
+/// PackedWindows::make(), and Unsupported if shard_by="locality" is requested for either of the last
+/// two.
 Result<JobSteps> open_schedule(const Description& description, const DataPlan& data, uint64_t seed, int64_t world_size,
                                const AssignmentRequest& request);
 

@@ -163,7 +163,7 @@ class RowsPass {
     return true;
   }
 
-  MeasuredRows take() && { return std::move(rows_); }
+  SequenceSizes take() && { return std::move(rows_); }
 
  private:
   // Adds `lengths_`. Samples left out keep 0.
@@ -204,7 +204,7 @@ class RowsPass {
   const OpSpec& pack_;
   const std::vector<std::string> packed_, limited_;
   std::vector<NamedLength> lengths_;  // of one sample
-  MeasuredRows rows_;
+  SequenceSizes rows_;
 };
 
 }  // namespace
@@ -223,7 +223,8 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
   return std::make_shared<const MarkedSamples>(input.selection, std::move(bits));
 }
 
-Result<MeasuredRows> measure_rows(const CompileInput& input, const SizingInput& sizes, const PassCallbacks& callbacks) {
+Result<SequenceSizes> measure_rows(const CompileInput& input, const SizingInput& sizes,
+                                   const PassCallbacks& callbacks) {
   RowsPass pass(input, callbacks);
   FOREBAY_ASSIGN(const bool known, pass.add_known());
   if (known) return std::move(pass).take();

@@ -32,7 +32,7 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 /// Measures the rows that a `.pack()` takes from each sample, in a pass that reads only its fields. A
 /// sample is Corrupt if they are not of one length. Caches of the pipeline store the results of the
 /// pass. Nothing is read if the index of the data set has the lengths.
-Result<MeasuredRows> measure_rows(const CompileInput& input, const SizingInput& sizes, const PassCallbacks& callbacks);
+Result<SequenceSizes> measure_rows(const CompileInput& input, const SizingInput& sizes, const PassCallbacks& callbacks);
 
 /// Measures the length that a `.bucket()` takes from each sample, in a pass that reads only what
 /// its field needs, or finds those that the index of the data set has, or that an earlier run kept

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "loader/compile/bucket_step.h"
+#include "loader/compile/packing_step.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
@@ -25,6 +26,11 @@ Status check_readable(const BranchData& data, std::string_view what) {
         fmt::format("{} is not for .{}() yet, whose batches follow from lengths that are read; use "
                     ".batch(n)",
                     what, step->name));
+  if (shared_packing(branch) != nullptr)
+    return unsupported(fmt::format(
+        "{} is not for blocks that are made anew in each epoch yet, which follow from lengths that are read; "
+        "leave .pack() out",
+        what));
   for (const BranchData& drawn : data.drawn) FOREBAY_RETURN_IF_ERROR(check_readable(drawn, what));
   return {};
 }

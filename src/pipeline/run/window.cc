@@ -127,11 +127,9 @@ Result<Delivery> Window::take_result(WindowBatch& batch) {
   const auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
   if (raised != errors.end()) return raised->status;
   ++stats_.batches;
-  const int64_t samples = std::ssize(batch.made->ids) - batch.made->padding;
-  stats_.samples += samples;
   // The rows of a packed block are planned one by one, and count as one sample.
-  if (core_.plan.size() > 1)
-    for (int64_t row = 0; row < samples; ++row) ++stats_.branch_samples[batch.made->parts[static_cast<size_t>(row)]];
+  stats_.samples += std::ssize(batch.made->ids) - batch.made->padding;
+  if (core_.plan.size() > 1) batch.job.count_samples(*batch.made, stats_.branch_samples);
   Delivery delivery;
   delivery.batch = std::move(batch.made);
   delivery.errors = std::move(errors);

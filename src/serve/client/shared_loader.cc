@@ -284,7 +284,8 @@ Result<std::optional<Batch>> SharedLoader::Impl::accept_answer(const std::shared
   // Another thread has replaced the server meanwhile, and the new one is at the position before
   // this batch.
   if (current() != from) FOREBAY_RETURN_IF_ERROR(move_server_back());
-  if (next.batch) next.batch->part_names = part_names;
+  // Blocks that samples of several parts share are of no part.
+  if (next.batch && !next.batch->parts.empty()) next.batch->part_names = part_names;
   return std::move(next.batch);
 }
 
