@@ -226,6 +226,37 @@ def test_packs_decode_nothing(tmp_path, rows):
     assert {x for batch in left for block in batch for x in block if x} == set(range(1, 21)) - {4}
 
 
+def test_parts_of_a_mix_are_measured_by_headers(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, MIXED)
+
+    def mixed(change=lambda pictures: pictures):
+        return {name: change(fb.files(str(tmp_path / name / "*")).decode_image()).patchify(14, merge=2, max_pixels=30_000).select("patches") for name in "ab"}
+
+    bucket = {"by": "patches", "tokens": 300, "window": 3, "group": 2}
+    for join in (fb.mix, lambda parts: fb.concat(**parts)):
+        known = join(mixed()).bucket(**bucket)
+        assert epoch(known)[0] == epoch(join(mixed(decoded)).bucket(**bucket, ragged="patches"))[0]
+        assert measuring(known) == 2 * measuring(bucketed(fb.files(str(tmp_path / "a" / "*"))))
+
+
+def test_only_chosen_samples_are_read_and_their_lengths_kept(tmp_path):
+    files = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 12))
+    assert measuring(bucketed(files.take(5))) == 5 * HEAD
+    cached = files.decode_image().patchify(14).cache(ram=0, disk="64MiB", dir=str(tmp_path / "kept")).bucket(by="patches", tokens=300)
+    assert [measuring(cached), measuring(cached)] == [12 * HEAD, 0]
+
+
+def test_two_pictures_of_a_sample_are_decoded_to_measure(tmp_path):
+    """A step that works on both reads both."""
+    files = fb.files(write(tmp_path, [{"kind": "PNG", "orientation": 6}] * 6))
+    pair = fb.zip(files.select("bytes").rename(bytes="image"), mask=files.select("bytes").rename(bytes="mask")).decode_image(field=["image", "mask"])
+    both = pair.resize(short_side=84, field=["image", "mask"]).patchify(14).select("patches").bucket(by="patches", tokens=300)
+    one = files.decode_image().resize(short_side=84).patchify(14).select("patches").bucket(by="patches", tokens=300)
+    assert epoch(both)[0] == epoch(one)[0]
+
+
 def test_ranks_and_caches_agree(tmp_path):
     files = fb.files(write(tmp_path, MIXED))
     pipeline = bucketed(files, window=4, group=2)
