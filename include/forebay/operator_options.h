@@ -33,7 +33,8 @@ struct BatchOptions {
 /// For Pipeline::bucket().
 struct BucketOptions {
   /// Field that tells the length: a number above 0, or rows, text or bytes, whose own length
-  /// counts.
+  /// counts, or a picture, whose pixels count (for `.collate`, as pictures of several sizes do not
+  /// stack).
   std::string by = "length";
   /// The budget: the most that a batch costs, in the unit of the length. A batch of n samples costs
   /// n times its longest.
@@ -347,6 +348,9 @@ struct DecodeAudioOptions {
   Fields field = {};
   /// Longer recordings (all channels counted) are Unsupported.
   int64_t max_samples = 100'000'000;
+  /// Whether the field is a list of encoded recordings in each sample. Of columns of tables it is
+  /// known; say so for a field that user code makes, and before `.pad`.
+  std::optional<bool> lists = {};
 };
 
 /// For Pipeline::mel_spectrogram().
@@ -497,8 +501,9 @@ struct PackOptions {
   FloatByField pad_value = 0.0;
   /// Further budgets of a block, for rows that are not split (`too_long`): `{"patches": 1024}` is
   /// the most of the field `patches` in all rows of a block, a number, or rows, text or bytes,
-  /// whose own length counts. The field is read to measure it, and is in no block. A row above a
-  /// limit is left out with too_long="drop", otherwise InvalidArgument.
+  /// whose own length counts, or a picture, whose pixels count. The field is read to measure it,
+  /// and is in no block. A row above a limit is left out with too_long="drop", otherwise
+  /// InvalidArgument.
   std::optional<IntByField> limits = {};
   /// Rows in a block at most; any number by default.
   std::optional<int64_t> max_segments = {};

@@ -107,11 +107,14 @@ class Operators(Appending):
 
         Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field
         `by` needs. A field with a number, such as a column of a table, is the fastest; nothing is read for lengths that
-        the index of the data set has (`fb.megatron`). Lengths that random steps change count as they are in the first
-        epoch. `len(loader)` plans all batches of the epoch.
+        the index of the data set has (`fb.megatron`). Of pictures, and of patches that `.patchify` makes of them,
+        headers alone tell the lengths: nothing is decoded to measure, and of files (`fb.images`, `fb.files`,
+        `fb.manifest` with known sizes) only the first 4 KiB are read, or as much as the header needs. Lengths that
+        random steps change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.
 
         Args:
-            by: field that tells the length: a number above 0, or rows, text or bytes, whose own length counts.
+            by: field that tells the length: a number above 0, or rows, text or bytes, whose own length counts, or a
+                picture, whose pixels count (for `.collate`, as pictures of several sizes do not stack).
             tokens: the budget: the most that a batch costs, in the unit of the length. A batch of n samples costs n
                 times its longest.
             cost: (a, b): a sample of length n costs a·n + b·n², and `tokens` is in the unit of that. (1, 0) by default.
@@ -811,11 +814,17 @@ class Operators(Appending):
         channels: int | None = None,
         field: str | Sequence[str] | None = None,
         max_samples: int = 100_000_000,
+        lists: bool | None = None,
     ) -> Pipeline:
         """Decodes WAV, FLAC, MP3, Ogg (Vorbis, Opus), AIFF, AU or CAF into the field `audio`: float32 in [-1, 1).
 
         The values are those of libsndfile and torchaudio. Recordings differ in length: put `.pad_or_crop(seconds)`
         behind it, or take ragged batches, `(values, offsets)`.
+
+        Of a list of recordings the field has the samples of all, one after the other, and the new field
+        `<field>.lengths`, int32 (recordings,), how many each has; `<field>_rate` has a rate for each.
+        `.pad_or_crop(seconds)` makes them `(recordings, samples)`, which other operators take as channels.
+        `.random_gain` works before it, too.
 
         Errors of a sample: Corrupt for damaged data and for files that end early, Unsupported for other formats and for
         files whose format changes on the way.
@@ -828,9 +837,17 @@ class Operators(Appending):
             channels: how many channels all recordings have; others are Unsupported. Batches with `mono=False` need it.
             field: the encoded field, or a list of them; by default `audio`, else `bytes`, which becomes `audio`.
             max_samples: longer recordings (all channels counted) are Unsupported.
+            lists: whether the field is a list of encoded recordings in each sample. Of columns of tables it is known;
+                say so for a field that user code makes, and before `.pad`.
         """
         return self._then(
-            "decode_audio", rate=rate, mono=mono, channels=channels, field=_one_or_list(field), max_samples=max_samples
+            "decode_audio",
+            rate=rate,
+            mono=mono,
+            channels=channels,
+            field=_one_or_list(field),
+            max_samples=max_samples,
+            lists=lists,
         )
 
     def mel_spectrogram(
@@ -956,7 +973,7 @@ class Operators(Appending):
         self, seconds: float, *, random: bool = False, rate: int | None = None, field: str | Sequence[str] = "audio"
     ) -> Pipeline:
         """Sound of one length, `round(seconds * rate)` samples: what is longer is cut, what is shorter has zeros
-        behind.
+        behind. A list of recordings becomes (recordings, samples); its `<field>.lengths` stay what they were.
 
         Args:
             seconds: the length of all that comes out.
@@ -1081,11 +1098,12 @@ class Operators(Appending):
         as long as each other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is
         decided once, by the lengths, for all epochs, ranks and seeds; with `arrange="epoch"`, anew in each epoch. The
         lengths are taken in a pass over all samples before the first batch, in which a `.cache()` in front keeps what
-        is made; if the data set's index has them, as that of `fb.megatron`, nothing is read. `.shuffle()` mixes blocks.
-        Behind `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the
-        parts of a mix, weights are shares of blocks, and so of tokens. What follows works on blocks: operators on
-        columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all
-        parts of a mix.
+        is made; if the data set's index has them, as that of `fb.megatron`, nothing is read. Patches and pictures of
+        `limits` are measured by the headers of the pictures, as in `.bucket`. `.shuffle()` mixes blocks. Behind
+        `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the parts of
+        a mix, weights are shares of blocks, and so of tokens. What follows works on blocks: operators on columns
+        (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a
+        mix.
 
         A batch of b blocks has these fields, and no others:
 
@@ -1120,8 +1138,8 @@ class Operators(Appending):
                 `labels` is -100, which losses leave out, if it is not named.
             limits: further budgets of a block, for rows that are not split (`too_long`): `{"patches": 1024}` is the
                 most of the field `patches` in all rows of a block, a number, or rows, text or bytes, whose own length
-                counts. The field is read to measure it, and is in no block. A row above a limit is left out with
-                too_long="drop", otherwise InvalidArgument.
+                counts, or a picture, whose pixels count. The field is read to measure it, and is in no block. A row
+                above a limit is left out with too_long="drop", otherwise InvalidArgument.
             max_segments: rows in a block at most; any number by default.
             cu_seqlens: adds `cu_seqlens`: 0 and the ends of the block's segments, of which padding is one, so that the
                 last is length; ragged, or filled up with length to max_segments + 2. And `max_seqlen`: the length of

@@ -91,6 +91,12 @@ Result<ImageInfo> probe_bmp(Bytes bytes) {
   return info;
 }
 
+std::optional<ImageHead> probe_bmp_head(Bytes head) {
+  const Result<BmpHeader> header = read_bmp_header(head);
+  if (!header.ok()) return std::nullopt;
+  return ImageHead{header->width, header->height, 1};
+}
+
 Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
   FOREBAY_ASSIGN(const BmpHeader header, read_bmp_header(bytes));
   if (header.width != info.stored_width || header.height != info.stored_height) {

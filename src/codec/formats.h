@@ -16,6 +16,12 @@ Result<ImageInfo> probe_png(Bytes bytes);
 Result<ImageInfo> probe_webp(Bytes bytes);
 Result<ImageInfo> probe_bmp(Bytes bytes);
 
+/// Of the first bytes of a file, as probe_image_head().
+std::optional<ImageHead> probe_jpeg_head(Bytes head);
+std::optional<ImageHead> probe_png_head(Bytes head);
+std::optional<ImageHead> probe_webp_head(Bytes head);
+std::optional<ImageHead> probe_bmp_head(Bytes head);
+
 Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
 Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
 Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);

@@ -25,15 +25,16 @@ struct Format {
   FileKind kind;
   std::string_view name;
   Result<ImageInfo> (*probe)(Bytes);
+  std::optional<ImageHead> (*probe_head)(Bytes);
   Status (*decode)(Bytes, const ImageInfo&, const Rect&, ColorMode, RowSink&);
   uint64_t (*working_bytes)(const ImageInfo&, const Rect&, ColorMode);
 };
 
 constexpr std::array<Format, 4> kFormats = {{
-    {ImageFormat::kJpeg, FileKind::kJpeg, "JPEG", probe_jpeg, decode_jpeg, jpeg_working_bytes},
-    {ImageFormat::kPng, FileKind::kPng, "PNG", probe_png, decode_png, png_working_bytes},
-    {ImageFormat::kWebp, FileKind::kWebp, "WebP", probe_webp, decode_webp, webp_working_bytes},
-    {ImageFormat::kBmp, FileKind::kBmp, "BMP", probe_bmp, decode_bmp, bmp_working_bytes},
+    {ImageFormat::kJpeg, FileKind::kJpeg, "JPEG", probe_jpeg, probe_jpeg_head, decode_jpeg, jpeg_working_bytes},
+    {ImageFormat::kPng, FileKind::kPng, "PNG", probe_png, probe_png_head, decode_png, png_working_bytes},
+    {ImageFormat::kWebp, FileKind::kWebp, "WebP", probe_webp, probe_webp_head, decode_webp, webp_working_bytes},
+    {ImageFormat::kBmp, FileKind::kBmp, "BMP", probe_bmp, probe_bmp_head, decode_bmp, bmp_working_bytes},
 }};
 
 const Format& row_of(ImageFormat format) { return kFormats[static_cast<size_t>(format)]; }
@@ -143,6 +144,11 @@ Result<ImageInfo> probe_image(std::span<const uint8_t> bytes) {
                                    info.stored_height, kMaxSide));
   }
   return info;
+}
+
+std::optional<ImageHead> probe_image_head(std::span<const uint8_t> head) {
+  const Format* const format = find_format(head);
+  return format != nullptr ? format->probe_head(head) : std::nullopt;
 }
 
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode) {

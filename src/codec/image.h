@@ -76,6 +76,18 @@ bool looks_like_image(std::span<const uint8_t> head);
 /// format (named if known) or an unusual kind.
 Result<ImageInfo> probe_image(std::span<const uint8_t> bytes);
 
+/// The size of an encoded image, as the beginning of its file tells it.
+struct ImageHead {
+  /// Size as stored, before the EXIF orientation is applied.
+  int64_t stored_width = 0, stored_height = 0;
+  /// EXIF orientation, 1 to 8. Empty if it may lie behind the bytes that were given.
+  std::optional<int> orientation = {};
+};
+
+/// Reads the size from the first bytes of a longer file. Once the whole file is there,
+/// probe_image() gives the same. Empty if more bytes are needed, or if the header is damaged.
+std::optional<ImageHead> probe_image_head(std::span<const uint8_t> head);
+
 /// Upper bound of the memory that decode_rows() takes: frames, coefficients and the libraries' own
 /// memory.
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode);

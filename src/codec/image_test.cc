@@ -100,5 +100,34 @@ TEST(image, odd_pictures_decode_and_their_crops_equal) {
   EXPECT_GT(compared, 100);
 }
 
+// A head says nothing, or what the whole file says. 4 KiB are enough for most.
+TEST(image, any_beginning_of_a_file_tells_its_size_or_nothing) {
+  FOREBAY_NEED_SHARED_DATA();
+  constexpr size_t kHead = 4096;
+  int64_t told = 0, files = 0, oriented = 0;
+  for (const auto& path : files_below({"images/exif-orientation", "images/odd", "images/odd-go", "images/webp",
+                                       "images/multichannel", "images/d75", "images/scikit-samples"})) {
+    const Blob bytes = read_file(path);
+    const auto whole = probe_image(bytes);
+    for (size_t length = 0; length < std::min<size_t>(bytes.size(), 70'000); length += length < 300 ? 1 : 701) {
+      const auto head = probe_image_head(std::span(bytes).first(length));
+      if (!whole.ok() || !head) continue;
+      ASSERT_EQ(std::pair(head->stored_width, head->stored_height),
+                std::pair(whole->stored_width, whole->stored_height))
+          << path << ", " << length << " bytes";
+      if (head->orientation) {
+        ASSERT_EQ(*head->orientation, whole->orientation) << path << ", " << length << " bytes";
+      }
+      oriented += head->orientation.value_or(1) > 1 ? 1 : 0;
+    }
+    if (!whole.ok() || bytes.size() <= kHead) continue;
+    ++files;
+    told += probe_image_head(std::span(bytes).first(kHead)) ? 1 : 0;
+  }
+  EXPECT_GT(files, 50);
+  EXPECT_GT(told, files / 2);
+  EXPECT_GT(oriented, 0);
+}
+
 }  // namespace
 }  // namespace forebay

@@ -18,6 +18,8 @@ bool stands_alone(JpegMarker marker) {
   return marker == JpegMarker::kTem || (marker >= JpegMarker::kRst0 && marker <= JpegMarker::kEoi);
 }
 
+constexpr uint64_t kUnknownFileBytes = uint64_t{1} << 60;
+
 bool is_frame(JpegMarker marker) {
   return marker >= JpegMarker::kSof0 && marker <= JpegMarker::kSof15 && marker != JpegMarker::kDht &&
          marker != JpegMarker::kJpgExtension && marker != JpegMarker::kDac;
@@ -92,12 +94,12 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
 
 /// Without progression and arithmetic coding a block takes at least two bits, and a lossless sample
 /// one, so a file that is shorter is incomplete.
-Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_bytes) {
+Status check_data_size(const ImageInfo& info, JpegMarker frame, uint64_t file_bytes) {
   constexpr uint64_t kBlockBytes = 64 * 2, kMinBits = 2;
   if (frame != JpegMarker::kSof0 && frame != JpegMarker::kSof1 && !info.lossless) return {};
   const uint64_t bits =
       info.lossless ? static_cast<uint64_t>(info.pixels()) : info.frame_bytes / kBlockBytes * kMinBits;
-  if (bits <= uint64_t{file_bytes} * 8) return {};
+  if (bits <= file_bytes * 8) return {};
   return corrupt(fmt::format("JPEG of {} × {} pixels in {} bytes: the data cannot be there", info.stored_width,
                              info.stored_height, file_bytes));
 }
@@ -173,7 +175,10 @@ Result<JpegScans> find_scans(Bytes bytes, bool several) {
   }
 }
 
-Result<ImageInfo> probe_jpeg(Bytes bytes) {
+namespace {
+
+/// `file_bytes`: size of the file that begins with `bytes`.
+Result<ImageInfo> read_header(Bytes bytes, uint64_t file_bytes) {
   JpegMarkers markers(bytes);
   OrientationFinder finder;
   std::optional<ImageInfo> info;
@@ -190,12 +195,22 @@ Result<ImageInfo> probe_jpeg(Bytes bytes) {
     if (segment.marker != JpegMarker::kSos) continue;
     if (!info || segment.payload.empty()) return corrupt("JPEG scan without a frame header");
     info->orientation = finder.orientation();
-    FOREBAY_RETURN_IF_ERROR(check_data_size(*info, *frame_marker, bytes.size()));
+    FOREBAY_RETURN_IF_ERROR(check_data_size(*info, *frame_marker, file_bytes));
     // One scan with all components is decoded row by row. Otherwise all coefficients are held in
     // memory.
     if (!info->progressive && segment.payload[0] == info->components) info->frame_bytes = 0;
     return *info;
   }
+}
+
+}  // namespace
+
+Result<ImageInfo> probe_jpeg(Bytes bytes) { return read_header(bytes, bytes.size()); }
+
+std::optional<ImageHead> probe_jpeg_head(Bytes head) {
+  const Result<ImageInfo> info = read_header(head, kUnknownFileBytes);
+  if (!info.ok()) return std::nullopt;
+  return ImageHead{info->stored_width, info->stored_height, info->orientation};
 }
 
 }  // namespace forebay

@@ -234,39 +234,60 @@ Status check_data_size(const PngHeader& header, uint64_t data_bytes) {
                              data_bytes));
 }
 
+/// Finds the orientation in the chunks of a file, as Pillow does: an eXIf chunk takes precedence
+/// over text.
+class PngOrientation {
+ public:
+  void add(const PngChunk& chunk) {
+    if (chunk.type == "eXIf") {
+      finder_.add_exif(chunk.payload);
+      has_exif_ = true;
+    } else if (auto found = exif_in_text(chunk)) {
+      as_text_ = std::move(found);
+    }
+    if (chunk.type == "iTXt") finder_.add_xmp(xmp_packet(chunk.payload));
+  }
+  int orientation() {
+    if (!has_exif_ && as_text_) finder_.add_exif(*as_text_);
+    return finder_.orientation();
+  }
+
+ private:
+  OrientationFinder finder_;
+  bool has_exif_ = false;
+  std::optional<std::vector<uint8_t>> as_text_;
+};
+
 }  // namespace
 
 Result<ImageInfo> probe_png(Bytes bytes) {
   FOREBAY_ASSIGN(const PngHeader header, read_png_header(bytes));
   PngChunks chunks(bytes);
-  OrientationFinder finder;
-  bool has_exif = false;
-  std::optional<std::vector<uint8_t>> exif_as_text;
+  PngOrientation found;
   uint64_t data_bytes = 0;
   for (;;) {
     FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
     if (chunk.type == "IDAT") data_bytes += chunk.payload.size();
-    if (chunk.type == "eXIf") {
-      finder.add_exif(chunk.payload);
-      has_exif = true;
-    } else if (auto found = exif_in_text(chunk)) {
-      exif_as_text = std::move(found);
-    }
-    if (chunk.type == "iTXt") finder.add_xmp(xmp_packet(chunk.payload));
+    found.add(chunk);
     if (chunk.type == "IEND") break;
   }
   FOREBAY_RETURN_IF_ERROR(check_data_size(header, data_bytes));
-  // As in Pillow, an eXIf chunk takes precedence over text.
-  if (!has_exif && exif_as_text) finder.add_exif(*exif_as_text);
   ImageInfo info;
   info.format = ImageFormat::kPng;
   info.stored_width = header.width;
   info.stored_height = header.height;
-  info.orientation = finder.orientation();
+  info.orientation = found.orientation();
   info.components = header.components();
   info.bits = header.bits;
   info.progressive = header.interlaced;
   return info;
+}
+
+// An eXIf chunk or text may also follow the pixels.
+std::optional<ImageHead> probe_png_head(Bytes head) {
+  const Result<PngHeader> header = read_png_header(head);
+  if (!header.ok()) return std::nullopt;
+  return ImageHead{header->width, header->height, std::nullopt};
 }
 
 Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {

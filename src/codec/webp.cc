@@ -205,6 +205,19 @@ Result<ImageInfo> probe_webp(Bytes bytes) {
   return info;
 }
 
+// Only a file of a single chunk, its pixels, certainly has no orientation.
+std::optional<ImageHead> probe_webp_head(Bytes head) {
+  constexpr size_t kFileHeader = 12, kChunkHeader = 8;
+  WebPBitstreamFeatures features;
+  if (head.size() < kFileHeader + kChunkHeader || WebPGetFeatures(head.data(), head.size(), &features) != VP8_STATUS_OK)
+    return std::nullopt;
+  ImageHead found{features.width, features.height, std::nullopt};
+  const uint64_t chunk_bytes = little_u32(head, kFileHeader + 4);
+  const uint64_t file_bytes = uint64_t{little_u32(head, 4)} + kChunkHeader;
+  if (kFileHeader + kChunkHeader + chunk_bytes + chunk_bytes % 2 >= file_bytes) found.orientation = 1;
+  return found;
+}
+
 Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
   FOREBAY_ASSIGN(const Picture picture, find_picture(bytes));
   if (picture.canvas_width != info.stored_width || picture.canvas_height != info.stored_height ||

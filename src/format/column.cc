@@ -98,6 +98,14 @@ void Column::hash(Hasher& hasher) const {
   hasher.update(data_.data(), data_.size());
 }
 
+void hash_value(Hasher& hasher, const Column& column, int64_t id) {
+  const Value value = column.value(id);
+  const Buffer& bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
+  hasher.update(column.field().to_string());
+  hasher.update_value(static_cast<uint64_t>(bytes.size()));
+  hasher.update(bytes.data(), bytes.size());
+}
+
 void ColumnBuilder::append_text(std::string_view text) {
   arena_ += text;
   ends_.push_back(arena_.size());

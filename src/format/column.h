@@ -24,6 +24,11 @@ class Column {
   Column(Field field, Buffer data, PackedInts ends)
       : field_(std::move(field)), data_(std::move(data)), ends_(std::move(ends)) {}
   const Field& field() const { return field_; }
+  /// The same values under another name.
+  Column named(std::string name) && {
+    field_.name = std::move(name);
+    return std::move(*this);
+  }
   Value value(int64_t id) const;
   bool gathers() const { return field_.kind == FieldKind::kTensor; }
   void gather(std::span<const int64_t> ids, uint8_t* out) const;
@@ -36,6 +41,9 @@ class Column {
   Buffer data_;      ///< values or texts, end to end
   PackedInts ends_;  ///< end of each text in data_
 };
+
+/// Adds the column's type, and its value in one sample.
+void hash_value(Hasher& hasher, const Column& column, int64_t id);
 
 /// Collects the values of a column and infers its type. Values come either as cells of text (CSV)
 /// or as typed values (JSON). Typed values must all have one type, except that integers become

@@ -82,7 +82,11 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
       copy_.begin(bracket);
     return true;
   }
-  bool closes(char bracket) { return !copy_.close(bracket) || scalar(std::string_view(copy_.text())); }
+  bool closes(char bracket) {
+    if (!copy_.close(bracket)) return true;
+    status = sink_.tree(name_, copy_.text(), line_);
+    return status.ok();
+  }
   bool copied(std::string_view written) {
     copy_.scalar(written);
     return true;

@@ -19,14 +19,15 @@ class JsonlSink {
   virtual Status value(std::string_view name, uint64_t value, uint64_t line) = 0;
   virtual Status value(std::string_view name, double value, uint64_t line) = 0;
   virtual Status value(std::string_view name, std::string_view text, uint64_t line) = 0;
+  /// A list or an object: its JSON without blanks.
+  virtual Status tree(std::string_view name, std::string_view json, uint64_t line) = 0;
   virtual Status end_of_object(uint64_t line) = 0;
 };
 
 /// Parses JSONL that arrives in pieces: one object per line. Empty lines are skipped, and lines are
-/// limited in bytes. No tree is built. A member that is a list or an object is text: its JSON without
-/// blanks. A member that is null is an error that names the line, as are integers that do not fit 64
-/// bits. Invalid JSON is Corrupt,
-/// naming the line. An error from the sink ends the reading. One thread.
+/// limited in bytes. No tree is built. A member that is null is an error that names the line, as are
+/// integers that do not fit 64 bits. Invalid JSON is Corrupt, naming the line. An error from the sink
+/// ends the reading. One thread.
 class JsonlReader {
  public:
   static constexpr size_t kMaxLineBytes = 16 << 20;

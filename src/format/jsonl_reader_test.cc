@@ -31,6 +31,9 @@ struct WrittenDown final : JsonlSink {
   Status value(std::string_view name, std::string_view text, uint64_t line) override {
     return note(name, "t", std::string(text), line);
   }
+  Status tree(std::string_view name, std::string_view json, uint64_t line) override {
+    return note(name, "t", std::string(json), line);
+  }
   Status end_of_object(uint64_t line) override {
     seen.push_back(fmt::format("{} end", line));
     return {};

@@ -8,6 +8,7 @@
 #include "base/sniff.h"
 #include "format/files/open_store.h"
 #include "format/files/stat_all.h"
+#include "format/object_lists.h"
 #include "format/object_source.h"
 #include "format/table/load_codecs.h"
 #include "format/table_manifest.h"
@@ -172,8 +173,15 @@ Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& 
   return objects;
 }
 
-Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule, const StoreAndPath& manifest,
+/// The number of the row that has path `i`, from 1 on.
+int64_t row_of(const ManifestTable& table, int64_t i) {
+  if (table.path_ends.empty()) return i + 1;
+  return std::ranges::upper_bound(table.path_ends, static_cast<uint64_t>(i)) - table.path_ends.begin() + 1;
+}
+
+Result<KeyTableBuilder> keys_of(const ManifestTable& table, const PathRule& rule, const StoreAndPath& manifest,
                                 bool keep_versions) {
+  const ColumnBuilder& paths = table.paths;
   KeyTableBuilder keys(keep_versions);
   for (int64_t i = 0; i < paths.size(); ++i) {
     Status checked = rule.check(paths.text(i));
@@ -183,7 +191,7 @@ Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule
                                        "manifest's; write it as a URL, or give root=",
                                        paths.text(i)));
     }
-    if (!checked.ok()) return Status(checked.code(), fmt::format("row {}: {}", i + 1, checked.message()));
+    if (!checked.ok()) return Status(checked.code(), fmt::format("row {}: {}", row_of(table, i), checked.message()));
     // Stored as written, since the keys of samples are the paths in the manifest; `rule` makes the
     // store's keys.
     keys.add(paths.text(i), 0);
@@ -242,19 +250,26 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& location, const OpenMan
   FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(name));
   FOREBAY_ASSIGN(ManifestTable table, read_table(location, format, options.layout, stop));
   FOREBAY_ASSIGN(Objects objects, find_objects(location, table.paths, options));
-  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, location, options.keep_versions));
+  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table, objects.rule, location, options.keep_versions));
   ObjectSizes sizes = ObjectSizes::kKnown;
   if (objects.store->remote()) {
-    sizes = take_sizes(table.columns, keys);
+    sizes = table.path_ends.empty() ? take_sizes(table.columns, keys) : ObjectSizes::kUnknown;
   } else {
     FOREBAY_RETURN_IF_ERROR(ask_sizes(*objects.store, table.paths, objects.rule, keys, stop));
   }
   // Local files were asked for above, and their versions are in the table.
   const ObjectVersions versions =
       options.keep_versions && objects.store->remote() ? ObjectVersions::kLearned : ObjectVersions::kFromTable;
-  return std::unique_ptr<Source>(std::make_unique<ObjectSource>(std::move(objects.store), std::move(objects.rule),
-                                                                std::move(keys).in_order(), std::move(table.columns),
-                                                                sizes, versions));
+  const bool lists = !table.path_ends.empty();
+  auto source =
+      std::make_unique<ObjectSource>(std::move(objects.store), std::move(objects.rule), std::move(keys).in_order(),
+                                     lists ? std::vector<Column>() : std::move(table.columns), sizes, versions);
+  if (!lists) return std::unique_ptr<Source>(std::move(source));
+  FOREBAY_ASSIGN(Column written, std::move(table.keys).finish());
+  PackedInts ends(table.path_ends.size(), table.path_ends.back());
+  for (const uint64_t end : table.path_ends) ends.push_back(end);
+  return std::unique_ptr<Source>(std::make_unique<ObjectLists>(
+      std::move(source), std::move(ends), std::move(written).named("key"), std::move(table.columns)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
 #include "format/csv_reader.h"
@@ -12,6 +13,8 @@
 namespace forebay {
 
 namespace {
+
+using Json = nlohmann::json;
 
 /// Builds the columns from CSV rows or JSON objects.
 class TableBuilder final : public JsonlSink {
@@ -34,8 +37,17 @@ class TableBuilder final : public JsonlSink {
   Status value(std::string_view name, uint64_t v, uint64_t line) override { return add(name, v, line); }
   Status value(std::string_view name, double v, uint64_t line) override { return add(name, v, line); }
   Status value(std::string_view name, std::string_view text, uint64_t line) override {
-    if (name == path_column_ && text.empty()) return corrupt(fmt::format("line {}: '{}' is empty", line, path_column_));
+    if (name != path_column_) return add(name, text, line);
+    if (text.empty()) return corrupt(fmt::format("line {}: '{}' is empty", line, path_column_));
+    if (!path_ends_.empty()) return two_forms(line);
     return add(name, text, line);
+  }
+
+  Status tree(std::string_view name, std::string_view json, uint64_t line) override {
+    if (name != path_column_) return add(name, json, line);
+    if (rows_ > 0 && path_ends_.empty()) return two_forms(line);
+    FOREBAY_RETURN_IF_ERROR(add(name, json, line));
+    return add_paths(json, line);
   }
 
   Status end_of_object(uint64_t line) override {
@@ -58,9 +70,15 @@ class TableBuilder final : public JsonlSink {
     if (rows_ == 0) return not_found("the manifest has a header but no rows");
     FOREBAY_RETURN_IF_ERROR(check_types());
     ManifestTable table;
+    if (!path_ends_.empty()) {
+      if (paths_.size() == 0)
+        return not_found(fmt::format("all lists '{}' are empty; they must list objects", path_column_));
+      table.paths = std::move(paths_);
+      table.path_ends = std::move(path_ends_);
+    }
     for (ColumnBuilder& column : columns_) {
       if (column.name() == path_column_) {
-        table.paths = std::move(column);
+        (table.path_ends.empty() ? table.paths : table.keys) = std::move(column);
         continue;
       }
       FOREBAY_ASSIGN(Column finished, std::move(column).finish());
@@ -70,6 +88,28 @@ class TableBuilder final : public JsonlSink {
   }
 
  private:
+  // The paths of a list, of which the column has the text.
+  Status add_paths(std::string_view json, uint64_t line) {
+    const Json list = Json::parse(json);
+    const auto is_path = [](const Json& path) {
+      return path.is_string() && !path.get_ref<const std::string&>().empty();
+    };
+    if (!list.is_array() || !std::ranges::all_of(list, is_path))
+      return corrupt(
+          fmt::format("line {}: '{}' is neither a path nor a list of paths, as in {{\"{}\": [\"a.jpg\", \"b.jpg\"]}}",
+                      line, path_column_, path_column_));
+    for (const Json& path : list)
+      FOREBAY_RETURN_IF_ERROR(paths_.add(std::string_view(path.get_ref<const std::string&>()), line));
+    path_ends_.push_back(static_cast<uint64_t>(paths_.size()));
+    return {};
+  }
+
+  Status two_forms(uint64_t line) const {
+    return corrupt(fmt::format("line {}: '{}' is {} here and {} before; write lists in all rows, of one path, too",
+                               line, path_column_, path_ends_.empty() ? "a list" : "one path",
+                               path_ends_.empty() ? "one path" : "a list"));
+  }
+
   Status csv_header(const std::vector<std::string_view>& fields, uint64_t line) {
     of_lines_ = true;
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -185,6 +225,8 @@ class TableBuilder final : public JsonlSink {
   std::set<std::string> names_;
   bool of_lines_ = false;  ///< the names come from a line, not from JSON objects
   size_t path_index_ = 0, next_ = 0;
+  ColumnBuilder paths_{"path"};      ///< of all rows, if each has a list
+  std::vector<uint64_t> path_ends_;  ///< where those of each row end
   int64_t rows_ = 0;
 };
 

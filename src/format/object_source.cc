@@ -45,13 +45,7 @@ uint64_t ObjectSource::index_bytes() const {
 }
 
 void ObjectSource::hash_columns(int64_t id, Hasher& hasher) const {
-  for (const Column& column : columns_) {
-    const Value value = column.value(id);
-    const Buffer& bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
-    hasher.update(column.field().to_string());
-    hasher.update_value(static_cast<uint64_t>(bytes.size()));
-    hasher.update(bytes.data(), bytes.size());
-  }
+  for (const Column& column : columns_) hash_value(hasher, column, id);
 }
 
 std::optional<Identity> ObjectSource::identity(int64_t id) const {
@@ -119,6 +113,14 @@ SampleSource::Fetch ObjectSource::fetch(int64_t id) const {
     fetch.size = objects == 0 ? kFirstGuessBytes : std::max(likely, kLeastGuessBytes);
   }
   return fetch;
+}
+
+SampleSource::Fetch ObjectSource::fetch_head(size_t /*field*/, int64_t id, uint64_t bytes) const {
+  Fetch head = fetch(id);
+  if (head.size <= bytes) return head;
+  head.request.range = ByteRange{0, bytes};
+  head.size = bytes;
+  return head;
 }
 
 Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/source.h"
+#include "base/value_places.h"
 #include "format/column.h"
 #include "format/files/key_table.h"
 #include "format/reported_versions.h"
@@ -29,7 +29,7 @@ enum class ObjectVersions : uint8_t {
 /// Objects of a store, one per sample. The fields are `bytes`, `key`, and the columns of the index.
 /// The id is the index in the key table. If sizes are not known, fetch() estimates them from the
 /// mean and the maximum of the objects read so far. Any thread may use it.
-class ObjectSource final : public SampleSource, private LearnedVersions {
+class ObjectSource final : public SampleSource, public ValuePlaces, private LearnedVersions {
  public:
   /// `store_key` maps the key of a sample to its key in the store.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
@@ -45,6 +45,8 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   std::optional<Identity> identity(int64_t id) const override;
   const LearnedVersions* learned_versions() const override { return learned_versions_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;
+  bool has_places(size_t field) const override { return field == kBytes && sizes_ == ObjectSizes::kKnown; }
+  Fetch fetch_head(size_t field, int64_t id, uint64_t bytes) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   bool gathers(size_t field) const override {
     return field >= kFirstColumn && columns_[field - kFirstColumn].gathers();
@@ -62,7 +64,7 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   Identity identity_with(int64_t id, uint64_t version) const;
   void hash_columns(int64_t id, Hasher& hasher) const;
 
-  static constexpr size_t kFirstColumn = 2;
+  static constexpr size_t kBytes = 0, kFirstColumn = 2;
   const std::shared_ptr<Store> store_;
   const std::function<std::string(std::string_view)> store_key_;
   const KeyTable keys_;

@@ -57,6 +57,11 @@ Result<std::vector<Growing>> columns_of(const Schema& schema, const std::string&
           fmt::format("a column is called '{}', which is the name of a field of its own; rename it", field.name));
     }
     const bool single = field.kind == FieldKind::kTensor ? field.shape.rank() == 0 : field.kind == FieldKind::kText;
+    if (field.kind == FieldKind::kTextList && field.name == path_column)
+      return unsupported(fmt::format(
+          "the column {} has lists of paths; write the manifest as JSON lines (.jsonl), where a path may be a "
+          "list",
+          field.to_string()));
     if (!single) {
       return unsupported(fmt::format("the column {} holds no single number, bool or text; leave it out of the manifest",
                                      field.to_string()));

@@ -5,16 +5,30 @@
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "ops/picture_fields.h"
 #include "ops/ragged_fields.h"
 
 namespace forebay {
 namespace {
 
+// The pixels of a picture are its length.
+void check_picture(const Field& field, Problems& problems) {
+  const Shape shape = picture_shape(field);
+  const size_t first = shape.rank() == 3 && field.channels_first ? 1 : 0;
+  if (is_picture_list(field)) {
+    problems.add(fmt::format("the field '{}' is a list of pictures, which has no length", field.name),
+                 "name the field of their patches (.patchify), or one with a number, or use .batch(n)");
+  } else if (shape[first] != Shape::kUnknown && shape[first + 1] != Shape::kUnknown) {
+    problems.add(fmt::format("all pictures of the field '{}' are {} pixels", field.name,
+                             size_text(shape[first], shape[first + 1])),
+                 "put .bucket behind steps that leave pictures of several sizes, or use .batch(n)");
+  }
+}
+
 void check_length_field(const Field& field, Problems& problems) {
   if (field.kind == FieldKind::kAny || field.kind != FieldKind::kTensor) return;
   if (field.image) {
-    problems.add(fmt::format("the field '{}' is a picture, which has no length", field.name),
-                 "name a field with a number, such as its pixels, or use .batch(n)");
+    check_picture(field, problems);
   } else if (field.shape.rank() > 0 && field.shape[0] != Shape::kUnknown) {
     problems.add(fmt::format("all samples of the field '{}' have the length {}", field.name, field.shape[0]),
                  "name a field of rows that differ in length, or of a number; or use .batch(n)");
@@ -105,10 +119,14 @@ divided.
 
 Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field `by` needs. A field with a
 number, such as a column of a table, is the fastest; nothing is read for lengths that the index of the data set has (`fb.megatron`).
+Of pictures, and of patches that `.patchify` makes of them, headers alone tell the lengths: nothing is decoded to measure, and of files
+(`fb.images`, `fb.files`, `fb.manifest` with known sizes) only the first 4 KiB are read, or as much as the header needs.
 Lengths that random steps change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.)",
        .args =
-           {implied({"by", ArgType::kText, false, "length",
-                     "field that tells the length: a number above 0, or rows, text or bytes, whose own length counts"}),
+           {implied(
+                {"by", ArgType::kText, false, "length",
+                 "field that tells the length: a number above 0, or rows, text or bytes, whose own length counts, or a "
+                 "picture, whose pixels count (for `.collate`, as pictures of several sizes do not stack)"}),
             {"tokens", ArgType::kFloat, false, nullptr,
              "the budget: the most that a batch costs, in the unit of the length. A batch of n samples costs n times "
              "its longest."},

@@ -149,7 +149,7 @@ What NumPy leaves to the processor, or lets wrap around, makes the sample bad: a
        .compile = compile_cast,
        .compile_columns = compile_cast_columns,
        .each = true,
-       .keeps_lengths = true});
+       .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

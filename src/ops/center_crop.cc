@@ -54,7 +54,8 @@ OpDef center_crop_op() {
                   .args = {crop_size_arg(), field_arg()},
                   .random = false,
                   .infer = infer_center_crop,
-                  .compile = compile_center_crop});
+                  .compile = compile_center_crop,
+                  .sizes = SizeEffect::kBySizes});
 }
 
 }  // namespace forebay

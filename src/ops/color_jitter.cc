@@ -138,7 +138,8 @@ from. What is not given stays as it is.)",
                            field_arg()},
                   .random = true,
                   .infer = infer_color_jitter,
-                  .compile = compile_color_jitter});
+                  .compile = compile_color_jitter,
+                  .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "forebay/string_list.h"
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
 #include "ops/encoded_fields.h"
+#include "ops/image/image_limits.h"
 #include "ops/image/lazy_image.h"
 #include "ops/image/picture_list.h"
 #include "ops/image/wide_pixels.h"
@@ -13,25 +13,14 @@
 namespace forebay {
 namespace {
 
-// Positions in a row are stored in 32 bits.
-constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
-
-constexpr DecodedKind kPicture = {"image", "decode_image", "pictures", /*lists=*/true};
-
-// Whether each sample has any number of pictures in the field. Only the user knows it of fields that
-// user code makes.
-bool is_list(const Field& field, bool lists) {
-  return field.kind == FieldKind::kBytesList || (lists && field.kind == FieldKind::kAny);
-}
+constexpr DecodedKind kPicture = {"image", "decode_image", "picture", "pictures"};
 
 void decode_field(const std::string& name, ColorMode mode, bool lists, Schema& schema, Problems& problems) {
   const auto index = resolve_encoded_field(name, kPicture, schema, problems);
   if (!index) return;
   Field& field = schema[*index];
-  const bool list = is_list(field, lists);
-  if (lists && !list)
-    problems.add(fmt::format("lists: the field '{}' is {}, one picture in each sample", field.name, field.type_word()),
-                 "leave lists= out");
+  const bool list = is_encoded_list(field, lists);
+  check_lists(field, lists, kPicture, problems);
   field.kind = FieldKind::kTensor;
   field.dtype = is_wide(mode) ? DType::kUint16 : DType::kUint8;
   field.shape = {Shape::kUnknown, Shape::kUnknown, channels(mode)};
@@ -39,12 +28,6 @@ void decode_field(const std::string& name, ColorMode mode, bool lists, Schema& s
   field.image = true;
   field.channels_first = false;
 }
-
-struct EncodedField {
-  size_t index;
-  std::string name;
-  bool list;
-};
 
 class DecodeImage final : public RecordOp {
  public:
@@ -64,44 +47,23 @@ class DecodeImage final : public RecordOp {
   using Picture = std::unique_ptr<Deferred>;
 
   Result<Picture> decode(const Value& value, const EncodedField& field, WorkMemory& memory) const {
-    const bool list = value.kind == FieldKind::kBytesList || is_empty_list(value);
-    if (list && field.list) return decode_list(value.bytes, memory);
-    if (list)
-      return unsupported(fmt::format(
-          "the field '{0}' is a list of pictures here; give .decode_image(field=\"{0}\", lists=True)", field.name));
-    if (field.list)
-      return unsupported(fmt::format("the field '{}' is no list of pictures here, as lists=True says", field.name));
-    FOREBAY_ASSIGN(Buffer bytes, encoded_bytes(value, "picture"));
+    FOREBAY_ASSIGN(const bool list, is_list_value(value, field.name, field.list, kPicture));
+    if (list) return decode_list(value.bytes, memory);
+    FOREBAY_ASSIGN(Buffer bytes, encoded_bytes(value, kPicture));
     return decode(std::move(bytes), memory);
   }
 
-  // Python's empty list arrives as an array without elements.
-  static bool is_empty_list(const Value& value) {
-    return value.kind == FieldKind::kTensor && value.shape().rank() == 1 && value.shape()[0] == 0 &&
-           value.dtype() != DType::kUint8;
-  }
-
   Result<Picture> decode_list(const Buffer& run, WorkMemory& memory) const {
-    const StringList list(run.span());
-    if (list.size() > static_cast<size_t>(kMostPictures))
-      return unsupported(fmt::format("a list of {} pictures; up to {} are handled", list.size(), kMostPictures));
     std::vector<Picture> pictures;
-    for (size_t i = 0; i < list.size(); ++i) {
-      const auto begin = static_cast<size_t>(list[i].data() - run.data());
-      Result<Picture> picture = decode(run.slice(begin, list.length(i)), memory);
-      if (!picture.ok()) return in_list(picture.status(), i);
-      pictures.push_back(std::move(*picture));
-    }
+    FOREBAY_RETURN_IF_ERROR(for_each_encoded(run, kPicture, [&](Buffer bytes) -> Status {
+      FOREBAY_ASSIGN(pictures.emplace_back(), decode(std::move(bytes), memory));
+      return {};
+    }));
     const bool none = pictures.empty();
     if (none) {
       FOREBAY_ASSIGN(pictures.emplace_back(), blank());
     }
     return Picture(std::make_unique<PictureList>(std::move(pictures), /*stands_in=*/none));
-  }
-
-  static Status in_list(const Status& status, size_t at) {
-    if (status.code() == Code::kOutOfBudget) return status;
-    return Status(status.code(), fmt::format("picture {} of the list: {}", at, status.message()));
   }
 
   // One pixel, for a list without pictures.
@@ -113,16 +75,7 @@ class DecodeImage final : public RecordOp {
   }
 
   Result<Picture> decode(Buffer bytes, WorkMemory& memory) const {
-    FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
-    if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
-      return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
-                                     info.stored_height, kMaxStoredSide));
-    }
-    // Divides instead of multiplying, because the header may contain any number.
-    if (info.stored_width > max_pixels_ / std::max<int64_t>(info.stored_height, 1)) {
-      return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
-                                     info.stored_width, info.stored_height, max_pixels_));
-    }
+    FOREBAY_ASSIGN(const ImageInfo info, probe_within(bytes.span(), max_pixels_));
     if (!is_wide(mode_)) return Picture(LazyImage::of_encoded(std::move(bytes), info, mode_, memory.meter().current()));
     FOREBAY_ASSIGN(Tensor pixels, decode_wide({std::move(bytes), info, mode_}, memory));
     FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixels), false));
@@ -133,8 +86,6 @@ class DecodeImage final : public RecordOp {
   ColorMode mode_;
   int64_t max_pixels_;
 };
-
-bool given_lists(const Args& args) { return args.has("lists") && args.json("lists").get<bool>(); }
 
 ColorMode color_mode(const Args& args) { return color_mode_from_name(args.text("mode")).value_or(ColorMode::kRgb); }
 
@@ -155,7 +106,7 @@ Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const S
   std::vector<EncodedField> fields;
   for (const std::string& name : encoded_fields(args, kPicture, before)) {
     const size_t index = *before.find(name);
-    fields.push_back({index, name, is_list(before[index], given_lists(args))});
+    fields.push_back({index, name, is_encoded_list(before[index], given_lists(args))});
   }
   return std::unique_ptr<RecordOp>(
       std::make_unique<DecodeImage>(std::move(fields), color_mode(args), args.integer("max_pixels")));
@@ -192,14 +143,11 @@ Errors of a sample: Corrupt for damaged data, Unsupported for other formats, and
              "(depth, X-rays: Pillow's \"I;16\") and 8-bit pictures times 257. Whole pictures are decoded then. What "
              "follows may crop, flip, resize, normalize (of 65535) and cast; .color_jitter wants 8 bits."},
             {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed},
-            {"lists", ArgType::kBool, false, nullptr,
-             "whether the field is a list of encoded pictures in each sample. Of columns of tables it is known; say so "
-             "for a "
-             "field that user code makes, and before `.pad`.",
-             ArgForm::kNamed}},
+            lists_arg(kPicture)},
        .random = false,
        .infer = infer_decode_image,
        .compile = compile_decode_image,
+       .sizes = SizeEffect::kByHeader,
        .uses = decode_image_uses});
 }
 

@@ -63,7 +63,8 @@ OpDef layout_op() {
        .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
        .random = false,
        .infer = infer_layout,
-       .compile = compile_layout});
+       .compile = compile_layout,
+       .sizes = SizeEffect::kBySizes});
 }
 
 }  // namespace forebay

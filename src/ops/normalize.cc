@@ -220,7 +220,8 @@ otherwise. Columns of numbers, alone or in lists: `(x - mean) / std`, computed i
        .random = false,
        .infer = infer_normalize,
        .compile = compile_normalize,
-       .compile_columns = compile_normalize_columns});
+       .compile_columns = compile_normalize_columns,
+       .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

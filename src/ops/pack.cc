@@ -44,9 +44,9 @@ void check_there(const std::string& name, const char* argument, const Schema& sc
 void check_limited(const std::string& name, const Schema& schema, Problems& problems) {
   const auto index = schema.find(name);
   check_there(name, "limits= of others", schema, problems);
-  if (index && schema[*index].image)
-    problems.add(fmt::format("the field '{}' of limits is a picture, which has no length", name),
-                 "name a field with a number, such as its pixels or patches");
+  if (index && is_picture_list(schema[*index]))
+    problems.add(fmt::format("the field '{}' of limits is a list of pictures, which has no length", name),
+                 "name the field of their patches (.patchify), or one with a number");
 }
 
 void check_packed(const PackArguments& pack, const Schema& schema, Problems& problems) {
@@ -117,8 +117,10 @@ OpDef pack_op() {
 other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is decided once, by the lengths, for all
 epochs, ranks and seeds; with `arrange="epoch"`, anew in each epoch. The lengths are taken in a pass over all samples before the first
 batch, in which a `.cache()` in front keeps what is made; if the data set's index has them, as that of `fb.megatron`, nothing is read.
-`.shuffle()` mixes blocks. Behind `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in
-the parts of a mix, weights are shares of blocks, and so of tokens. What follows works on blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a mix.
+Patches and pictures of `limits` are measured by the headers of the pictures, as in `.bucket`. `.shuffle()` mixes blocks. Behind
+`fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the parts of a mix, weights are
+shares of blocks, and so of tokens. What follows works on blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first,
+then `.map`, whose function gets each block; behind all parts of a mix.
 
 A batch of b blocks has these fields, and no others:
 
@@ -169,9 +171,9 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
                ArgForm::kNamed}),
       {"limits", ArgType::kIntByField, false, nullptr,
        "further budgets of a block, for rows that are not split (`too_long`): `{\"patches\": 1024}` is the most of the "
-       "field `patches` in all rows of a block, a number, or rows, text or bytes, whose own length counts. The field "
-       "is "
-       "read to measure it, and is in no block. A row above a limit is left out with "
+       "field `patches` in all rows of a block, a number, or rows, text or bytes, whose own length counts, or a "
+       "picture, "
+       "whose pixels count. The field is read to measure it, and is in no block. A row above a limit is left out with "
        "too_long=\"drop\", otherwise InvalidArgument.",
        ArgForm::kNamed},
       {"max_segments", ArgType::kInt, false, nullptr, "rows in a block at most; any number by default",

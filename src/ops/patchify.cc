@@ -213,6 +213,7 @@ Unsupported for a picture of which one side is more than 200 times as long as th
                 {"field", ArgType::kText, false, "image", "the picture's field", ArgForm::kNamed}},
        .infer = infer_patchify,
        .compile = compile_patchify,
+       .sizes = SizeEffect::kBySizes,
        .uses = patchify_uses});
 }
 

@@ -55,7 +55,8 @@ OpDef random_crop_op() {
                   .args = {crop_size_arg(), field_arg()},
                   .random = true,
                   .infer = infer_random_crop,
-                  .compile = compile_random_crop});
+                  .compile = compile_random_crop,
+                  .sizes = SizeEffect::kBySizes});
 }
 
 }  // namespace forebay

@@ -45,7 +45,8 @@ OpDef random_flip_op() {
                   .args = {{"p", ArgType::kFloat, false, 0.5, "probability that pictures are mirrored"}, field_arg()},
                   .random = true,
                   .infer = infer_random_flip,
-                  .compile = compile_random_flip});
+                  .compile = compile_random_flip,
+                  .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

@@ -49,7 +49,7 @@ class RandomGain final : public RecordOp {
 };
 
 void infer_random_gain(const Args& args, Schema& schema, Problems& problems) {
-  check_sounds(args, "random_gain", schema, problems);
+  check_sounds(args, "random_gain", schema, problems, /*spectra=*/false, /*lists=*/true);
   check_range(args, "db", problems);
   check_probability(args, problems);
 }

@@ -107,7 +107,8 @@ OpDef random_resized_crop_op() {
                 field_arg()},
        .random = true,
        .infer = infer_random_resized_crop,
-       .compile = compile_random_resized_crop});
+       .compile = compile_random_resized_crop,
+       .sizes = SizeEffect::kBySizes});
 }
 
 }  // namespace forebay

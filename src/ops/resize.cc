@@ -85,7 +85,8 @@ OpDef resize_op() {
                 field_arg()},
        .random = false,
        .infer = infer_resize,
-       .compile = compile_resize});
+       .compile = compile_resize,
+       .sizes = SizeEffect::kBySizes});
 }
 
 }  // namespace forebay

@@ -32,6 +32,14 @@ constexpr bool works_on_batches(OpEffect effect) {
   return effect == OpEffect::kBatchFunction || effect == OpEffect::kCollation;
 }
 
+/// How the lengths of rows and the sizes of pictures behind an operator follow from those before it.
+enum class SizeEffect : uint8_t {
+  kByValues,  ///< they depend on values, too
+  kSame,      ///< no length and no size changes
+  kByHeader,  ///< the size of a picture that it decodes is told by the header
+  kBySizes,   ///< a function of the sizes before; it works on pictures without pixels (LazyImage::of_unread)
+};
+
 /// The effect of an operator on the fields of a sample.
 enum class OpRole : uint8_t {
   kNone,    ///< none; for operators whose effect is not OpEffect::kContent

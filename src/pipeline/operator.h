@@ -137,8 +137,8 @@ struct OpDef {
   /// The lengths of all samples are measured before the first batch, and the order of samples
   /// depends on them.
   bool measures = false;
-  /// Rows that it changes keep their lengths.
-  bool keeps_lengths = false;
+  /// The lengths of rows, and the sizes of pictures, that it makes.
+  SizeEffect sizes = SizeEffect::kByValues;
   /// Returns the fields that it works with if `before` is the schema before it. The arguments may
   /// be unchecked. Empty if it works with none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};

@@ -108,7 +108,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   const bool reads_version = input.entry.on_version_read != nullptr;
   if (!bytes.has_entry() && !reads_version)
     bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
-  if (!bytes.has_entry()) bytes.pieces.front().request.version = input.entry.version;
+  if (!bytes.has_entry() && !bytes.pieces.empty()) bytes.pieces.front().request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
   if (!reads_version) bytes.set_aside(input.observed_bytes);
 }

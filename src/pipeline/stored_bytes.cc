@@ -39,6 +39,7 @@ bool StoredBytes::find(EntryCache& cache, const EntryRef& ref, size_t stage) {
 void StoredBytes::set(SampleSource::Fetch fetch) {
   store = fetch.store;
   pieces.clear();
+  if (fetch.request.key.empty() && fetch.size == 0) return;  // a sample without stored bytes: an empty list
   add_piece(pieces, fetch);
   for (SampleSource::Fetch& other : fetch.others) add_piece(pieces, other);
 }

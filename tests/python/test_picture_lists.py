@@ -215,6 +215,8 @@ def test_what_the_user_gives_wrong_is_told():
     bytes_column = fb.arrow(pa.table({"image": [png(pixels(0, 0))]}))
     with pytest.raises(fb.InvalidArgument, match="lists: the field 'image' is bytes, one picture in each sample; leave lists= out"):
         fb.Loader(bytes_column.decode_image(lists=True).resize(8).batch(1))
-    sounds = fb.arrow(pa.table({"audio": pa.array([[b"x"]], pa.list_(pa.binary()))}))
-    with pytest.raises(fb.InvalidArgument, match="'audio' is lists of bytes"):
-        fb.Loader(sounds.decode_audio(field="audio").batch(1))
+    pages = fb.arrow(table()).decode_image(field="images", lists=True)
+    with pytest.raises(fb.InvalidArgument, match="'images' is a list of pictures, which has no length; name the field of their patches"):
+        fb.Loader(pages.bucket(by="images", tokens=9))
+    with pytest.raises(fb.InvalidArgument, match="'images' of limits is a list of pictures, which has no length"):
+        fb.Loader(pages.pack(8, field="row", limits={"images": 4}, too_long="drop"))

@@ -92,6 +92,18 @@ int64_t JoinedSamples::length(size_t field, int64_t id) const {
   return lengths_[part]->length(own, parts_[part].row(id));
 }
 
+// A part with draws of its own has another sample each time.
+bool JoinedSamples::has_places(size_t field) const {
+  const auto [part, own] = fields_[field];
+  const ValuePlaces* const places = value_places(*parts_[part].source);
+  return places != nullptr && !parts_[part].drawn && places->has_places(own);
+}
+
+SampleSource::Fetch JoinedSamples::fetch_head(size_t field, int64_t id, uint64_t bytes) const {
+  const auto [part, own] = fields_[field];
+  return value_places(*parts_[part].source)->fetch_head(own, parts_[part].row(id), bytes);
+}
+
 bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }
 
 Status JoinedSamples::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {

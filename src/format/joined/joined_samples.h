@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/known_lengths.h"
+#include "base/value_places.h"
 #include "format/joined/joined_part.h"
 
 namespace forebay {
 
 /// Samples of several data sets side by side: a sample has the fields of one sample of each part.
 /// Its objects are those of all parts whose fields are stored in objects. Immutable.
-class JoinedSamples final : public SampleSource, public KnownLengths {
+class JoinedSamples final : public SampleSource, public KnownLengths, public ValuePlaces {
  public:
   /// `parts`: at least one, all of them SampleSources with that many rows, or with draws of their own
   /// and numbered by number_draws().
@@ -41,6 +42,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths {
   std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
   bool knows_lengths(size_t field) const override;
   int64_t length(size_t field, int64_t id) const override;
+  bool has_places(size_t field) const override;
+  Fetch fetch_head(size_t field, int64_t id, uint64_t bytes) const override;
   bool gathers(size_t field) const override;
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 

@@ -150,6 +150,7 @@ class Compiler {
     if (const OpSpec* const by = reader()) {
       // Fields that only decide which rows share a block are read once, to measure them.
       asked = input_.packing ? packed_fields(*by) : def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
+      std::erase_if(asked, [&](const std::string& name) { return input_.measured.contains(name); });
       if (!asked.empty()) live = LiveFields(asked);
     }
     const Schema& all = whole.schemas[0];

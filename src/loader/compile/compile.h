@@ -55,6 +55,8 @@ struct CompileInput {
   /// The sequences of the description's `.pack()`. Nothing if there is no such step, or if the lengths
   /// are not known yet; then rows come one by one, each at its own length.
   std::optional<PackedSequences> packing = {};
+  /// Fields that decide which rows share a block and are measured already, so that no pass reads them.
+  std::set<std::string> measured = {};
   /// The step that needs the plan for a pass, as messages name it; empty for other plans. Results of
   /// a pass hold in all epochs. InvalidArgument if they would depend on a part of a zip with draws of
   /// its own.

@@ -212,7 +212,8 @@ Pipeline Pipeline::decode_audio(DecodeAudioOptions options) const {
                                            {"mono", options.mono},
                                            {"channels", optional_json(options.channels)},
                                            {"field", field_json(options.field)},
-                                           {"max_samples", options.max_samples}});
+                                           {"max_samples", options.max_samples},
+                                           {"lists", optional_json(options.lists)}});
 }
 
 Pipeline Pipeline::mel_spectrogram(MelSpectrogramOptions options) const {

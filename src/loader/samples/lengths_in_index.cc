@@ -19,7 +19,8 @@ std::optional<std::string> name_before(const FieldUse& names, const std::string&
   return name;
 }
 
-// The name in the source of a field whose rows have the same lengths there.
+}  // namespace
+
 std::optional<std::string> name_in_source(const CompileInput& input, size_t step, std::string name) {
   const Inference inference = infer(*input.description, input.source->schema(), catalog(), Rules::kFields);
   for (size_t i = step; i-- > 1;) {
@@ -31,15 +32,13 @@ std::optional<std::string> name_in_source(const CompileInput& input, size_t step
       const std::optional<std::string> before = name_before(use, name);
       if (!before) return std::nullopt;
       name = *before;
-    } else if (def.role == OpRole::kValues && !def.keeps_lengths &&
+    } else if (def.role == OpRole::kValues && def.sizes != SizeEffect::kSame &&
                std::ranges::find(use.makes, name) != use.makes.end()) {
       return std::nullopt;
     }
   }
   return name;
 }
-
-}  // namespace
 
 std::optional<LengthsInIndex> LengthsInIndex::find(const CompileInput& input, size_t step, const std::string& field) {
   const std::optional<std::string> name = name_in_source(input, step, field);

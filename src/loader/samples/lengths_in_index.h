@@ -10,6 +10,10 @@
 
 namespace forebay {
 
+/// The name in the source of the field that is `name` before step `step` of the input's description.
+/// Nothing if a step before makes rows of other lengths.
+std::optional<std::string> name_in_source(const CompileInput& input, size_t step, std::string name);
+
 /// The lengths of the rows of a field, as the index of the data set has them.
 class LengthsInIndex {
  public:

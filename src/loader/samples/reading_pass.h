@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,21 +7,11 @@
 #include "loader/compile/compile.h"
 #include "loader/compile/packing_step.h"
 #include "loader/compile/sizing.h"
+#include "loader/samples/run_pass.h"
 #include "loader/samples/sample_classes.h"
-#include "pipeline/run/runner.h"
 #include "pipeline/selection.h"
 
 namespace forebay {
-
-/// Callbacks of a pass over all samples before the first epoch.
-struct PassCallbacks {
-  /// Called with the runner of the pass before it starts, so that user code finds its calls and
-  /// close() can stop it. Called with null when the pass is over.
-  std::function<Status(std::shared_ptr<Runner>)> on_runner;
-  /// Called with every sample that is bad. A returned error ends the pass; with OK, the sample is
-  /// left out.
-  std::function<Status(const RowError&)> on_bad_sample;
-};
 
 /// Runs a filter over every sample of the selection, in a pass that reads only the fields the
 /// filter needs.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/columns.h"
+
 namespace forebay {
 namespace {
 
@@ -88,8 +90,10 @@ void set_spectra(const Args& args, int64_t rate, int64_t rows, Field& field, Pro
     problems.add(fmt::format("{} samples are too short for frames of n_fft={}", count, grid.n_fft),
                  "give .pad_or_crop more seconds, or a smaller n_fft");
   }
+  // Recordings of a list: their spectra stay rows, of which each sample has any number.
+  const bool list = field.shape.rank() == 2 && is_ragged(field);
   field.shape = spectra_shape(field.shape, rows, grid);
-  field.sound = SoundForm::kSpectra;
+  if (!list) field.sound = SoundForm::kSpectra;
 }
 
 }  // namespace

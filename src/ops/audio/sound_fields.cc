@@ -42,7 +42,21 @@ bool check_sound_tensor(const Field& field, std::string_view op, bool spectra, P
   return false;
 }
 
+bool check_single(const Field& field, const Schema& schema, std::string_view op, Problems& problems) {
+  if (!lengths_of(field, schema)) return true;
+  problems.add(fmt::format("each sample of the field '{}' has a list of recordings, one after the other", field.name),
+               fmt::format("put .pad_or_crop(seconds, field=\"{}\") before .{}", field.name, op));
+  return false;
+}
+
 }  // namespace
+
+std::string lengths_field(const std::string& name) { return name + ".lengths"; }
+
+std::optional<size_t> lengths_of(const Field& field, const Schema& schema) {
+  const bool is_row = field.kind == FieldKind::kTensor && field.shape.rank() == 1;
+  return is_row ? schema.find(lengths_field(field.name)) : std::nullopt;
+}
 
 ArgDef sound_field_arg(std::string help) {
   return {"field", ArgType::kFields, false, "audio", std::move(help), ArgForm::kNamed};
@@ -64,16 +78,20 @@ void check_rate(int64_t rate, Problems& problems) {
 
 std::vector<SoundField> sound_fields(const Args& args, const Schema& before) {
   std::vector<SoundField> fields;
-  for (const std::string& name : args.names("field")) fields.push_back({*before.find(name), name});
+  for (const std::string& name : args.names("field")) {
+    const size_t index = *before.find(name);
+    fields.push_back({index, name, lengths_of(before[index], before)});
+  }
   return fields;
 }
 
 std::vector<size_t> check_sounds(const Args& args, std::string_view op, Schema& schema, Problems& problems,
-                                 bool spectra) {
+                                 bool spectra, bool lists) {
   std::vector<size_t> found;
   for (const size_t index : check_fields(args.names("field"), schema, problems)) {
     const Field& field = schema[index];
-    if (check_sound_kind(field, op, problems) && check_sound_tensor(field, op, spectra, problems))
+    if (check_sound_kind(field, op, problems) && check_sound_tensor(field, op, spectra, problems) &&
+        (lists || check_single(field, schema, op, problems)))
       found.push_back(index);
   }
   return found;

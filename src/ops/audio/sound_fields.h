@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,14 +26,23 @@ void check_rate(int64_t rate, Problems& problems);
 struct SoundField {
   size_t index = 0;
   std::string name;
+  /// The field with the lengths of its recordings, if each sample has a list of them.
+  std::optional<size_t> lengths = {};
 };
+/// The name of the field that says how many samples each recording of a list has. They lie one after
+/// the other, as the elements of nested lists in tables.
+std::string lengths_field(const std::string& name);
+/// That field of a list of recordings, which have no common length yet; otherwise nothing.
+std::optional<size_t> lengths_of(const Field& field, const Schema& schema);
+
 std::vector<SoundField> sound_fields(const Args& args, const Schema& before);
 
 /// Returns the schema indices of the fields that `field` names and that hold samples: float32,
 /// (samples,) or (channels, samples). Adds a problem for each field that is missing, still encoded,
-/// or of another kind. With `spectra` it accepts spectra of samples as well.
+/// or of another kind. With `spectra` it accepts spectra of samples as well, with `lists` lists of
+/// recordings.
 std::vector<size_t> check_sounds(const Args& args, std::string_view op, Schema& schema, Problems& problems,
-                                 bool spectra = false);
+                                 bool spectra = false, bool lists = false);
 /// The rate of these fields, from `rate` or from the step that decoded them. Adds a problem and
 /// returns 0 if neither gives it or the two differ.
 int64_t check_known_rate(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems);

@@ -141,7 +141,7 @@ OpDef clip_op() {
        .infer = infer_clip,
        .compile_columns = compile_clip,
        .each = true,
-       .keeps_lengths = true});
+       .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

@@ -44,7 +44,7 @@ true value as float32, within 2 as float64. Integers above 2^53 are rounded to f
        .infer = infer_log1p,
        .compile_columns = compile_log1p,
        .each = true,
-       .keeps_lengths = true});
+       .sizes = SizeEffect::kSame});
 }
 
 }  // namespace forebay

@@ -291,7 +291,7 @@ OpDef make_op(OpParts parts) {
   def.role = shared->effect == OpEffect::kContent ? shared->role : OpRole::kNone;
   def.freezes = shared->freezes;
   def.measures = shared->measures;
-  def.keeps_lengths = shared->keeps_lengths;
+  def.sizes = shared->sizes;
   def.uses = [shared](const OpSpec& spec, const Schema& before) { return use_of(*shared, spec, before); };
   def.compile = [shared](const OpSpec& spec, const Schema& before,
                          uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {

@@ -92,7 +92,7 @@ struct OpParts {
   bool freezes = false;
   bool measures = false;
   bool each = false;  ///< FieldUse::each
-  bool keeps_lengths = false;
+  SizeEffect sizes = SizeEffect::kByValues;
   /// See OpDef. If absent, the operator reads and changes the fields that its arguments `field` or
   /// `fields` name.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};

@@ -27,6 +27,7 @@ OpDef extract_text_op();
 OpDef fill_missing_op();
 OpDef fill_null_op();
 OpDef hash_bucket_op();
+OpDef image_size_op();
 OpDef join_parts_op();
 OpDef keep_groups_op();
 OpDef keep_keys_op();

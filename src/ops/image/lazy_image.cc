@@ -81,6 +81,10 @@ std::unique_ptr<LazyImage> LazyImage::of_encoded(Buffer bytes, const ImageInfo& 
   return image;
 }
 
+std::unique_ptr<LazyImage> LazyImage::of_unread(const UnreadPixels& unread) {
+  return std::unique_ptr<LazyImage>(new LazyImage(PixelSource(unread)));
+}
+
 Result<std::unique_ptr<LazyImage>> LazyImage::of_pixels(Tensor pixels, bool channels_first) {
   FOREBAY_RETURN_IF_ERROR(check_pixels(pixels, channels_first));
   const bool channel_axis = pixels.shape.rank() == 3;
@@ -139,7 +143,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(require_eight_bits("resize", memory));
   // A resize to the same size changes no byte, so nothing has to be computed.
   if (height == this->height() && width == this->width()) return {};
-  if (interpolation == Interpolation::kBilinear && wide) {
+  if (interpolation == Interpolation::kBilinear && wide && !source_.unread()) {
     FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
     FOREBAY_ASSIGN(Tensor made, resize_wide(*source_.pixels(), height, width, memory));
     reset_to(PixelSource(TensorPixels{std::move(made), false}));
@@ -191,7 +195,13 @@ Status LazyImage::cast(DType dtype, WorkMemory& memory) {
   return {};
 }
 
+Status LazyImage::forget_changes() {
+  reset_to(PixelSource(UnreadPixels{height(), width(), channels(), dtype_}));
+  return {};
+}
+
 Status LazyImage::compute_pixels(WorkMemory& memory) {
+  if (source_.unread()) return forget_changes();
   Value value = Value::of(std::unique_ptr<Deferred>(new LazyImage(*this)));
   FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   reset_to(PixelSource(TensorPixels{std::move(value.tensor), channels_first_}));
@@ -200,6 +210,7 @@ Status LazyImage::compute_pixels(WorkMemory& memory) {
 
 Result<const Tensor*> LazyImage::pixels(WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(compute_pixels(memory));
+  if (source_.unread()) return no_pixels();
   return &source_.pixels()->tensor;
 }
 
@@ -210,6 +221,7 @@ Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
   // Restored after a failure as well: OutOfBudget leaves the description unchanged.
   channels_first_ = channels_first;
   FOREBAY_RETURN_IF_ERROR(computed);
+  if (source_.unread()) return no_pixels();
   return &source_.edit_pixels()->tensor;
 }
 

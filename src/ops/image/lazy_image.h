@@ -30,6 +30,9 @@ class LazyImage final : public Deferred {
   /// `info` is the result of probe_image() on `bytes`. `step` is the pipeline step that decodes,
   /// for StepMeter.
   static std::unique_ptr<LazyImage> of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode, int step = 0);
+  /// A picture of which only the size is known. Operators that change sizes change it as they would
+  /// change its pixels; what needs the pixels themselves is Internal.
+  static std::unique_ptr<LazyImage> of_unread(const UnreadPixels& unread);
   /// Returns Unsupported unless the shape is (h, w), (h, w, c) or, channels first, (c, h, w), with
   /// at least one pixel and 1 to 4 channels.
   static Result<std::unique_ptr<LazyImage>> of_pixels(Tensor pixels, bool channels_first);
@@ -97,6 +100,8 @@ class LazyImage final : public Deferred {
   void write_blank(std::span<uint8_t> out, WorkMemory& memory) const;
   void write_elements(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const;
   Status compute_pixels(WorkMemory& memory);
+  /// Keeps the current size alone, of a picture without pixels.
+  Status forget_changes();
 
   PixelSource source_;
   Rect crop_;  // part of the upright source, inside it

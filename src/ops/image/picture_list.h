@@ -8,9 +8,6 @@
 
 namespace forebay {
 
-/// The most pictures of one list. Sizes in bytes then stay far below 2^63.
-constexpr int64_t kMostPictures = 1 << 16;
-
 /// The pictures of one sample, each computed when it is written: (n, height, width, channels), or
 /// the order of axes that the pictures have. Operators change each of them.
 class PictureList final : public Deferred {

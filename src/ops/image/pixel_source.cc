@@ -67,24 +67,43 @@ Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, Work
   return {};
 }
 
+uint64_t bytes_of(const UnreadPixels&, const Rect&) { return 0; }
+
+Status read_from(const UnreadPixels&, const Rect&, RowSink&, WorkMemory&, int) { return no_pixels(); }
+
+int64_t width_of(const EncodedPixels& from) { return from.info.width(); }
+int64_t width_of(const TensorPixels& from) { return from.width(); }
+int64_t width_of(const UnreadPixels& from) { return from.width; }
+
+int64_t height_of(const EncodedPixels& from) { return from.info.height(); }
+int64_t height_of(const TensorPixels& from) { return from.height(); }
+int64_t height_of(const UnreadPixels& from) { return from.height; }
+
+int64_t channels_of(const EncodedPixels& from) { return channels(from.mode); }
+int64_t channels_of(const TensorPixels& from) { return from.channels(); }
+int64_t channels_of(const UnreadPixels& from) { return from.channels; }
+
+DType dtype_of(const EncodedPixels&) { return DType::kUint8; }
+DType dtype_of(const TensorPixels& from) { return from.tensor.dtype; }
+DType dtype_of(const UnreadPixels& from) { return from.dtype; }
+
 }  // namespace
 
 int64_t PixelSource::width() const {
-  if (const TensorPixels* tensor = pixels()) return tensor->width();
-  return std::get<EncodedPixels>(from_).info.width();
+  return std::visit([](const auto& from) { return width_of(from); }, from_);
 }
 
 int64_t PixelSource::height() const {
-  if (const TensorPixels* tensor = pixels()) return tensor->height();
-  return std::get<EncodedPixels>(from_).info.height();
+  return std::visit([](const auto& from) { return height_of(from); }, from_);
 }
 
 int64_t PixelSource::channels() const {
-  if (const TensorPixels* tensor = pixels()) return tensor->channels();
-  return forebay::channels(std::get<EncodedPixels>(from_).mode);
+  return std::visit([](const auto& from) { return channels_of(from); }, from_);
 }
 
-DType PixelSource::dtype() const { return pixels() == nullptr ? DType::kUint8 : pixels()->tensor.dtype; }
+DType PixelSource::dtype() const {
+  return std::visit([](const auto& from) { return dtype_of(from); }, from_);
+}
 
 uint64_t PixelSource::working_bytes(const Rect& part) const {
   return std::visit([&](const auto& from) { return bytes_of(from, part); }, from_);

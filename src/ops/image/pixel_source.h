@@ -34,18 +34,29 @@ struct TensorPixels {
   bool planar() const { return channels_first && tensor.shape.rank() == 3; }
 };
 
+/// A picture of which only the size is known. Its pixels cannot be read.
+struct UnreadPixels {
+  int64_t height = 0, width = 0, channels = 0;
+  DType dtype = DType::kUint8;
+};
+
+/// The error of work that needs such pixels.
+inline Status no_pixels() { return internal_error("pixels are needed of a picture of which only the size was read"); }
+
 /// The pixels that a LazyImage starts from, upright. read() does not change the source. It returns
 /// Corrupt if the encoded bytes are damaged and OutOfBudget if `memory` is too small.
 class PixelSource {
  public:
   explicit PixelSource(EncodedPixels encoded) : from_(std::move(encoded)) {}
   explicit PixelSource(TensorPixels pixels) : from_(std::move(pixels)) {}
+  explicit PixelSource(UnreadPixels unread) : from_(unread) {}
 
   int64_t width() const;
   int64_t height() const;
   int64_t channels() const;
   DType dtype() const;
-  /// The tensor, or null if the picture is encoded.
+  bool unread() const { return std::holds_alternative<UnreadPixels>(from_); }
+  /// The tensor, or null if there is none.
   const TensorPixels* pixels() const { return std::get_if<TensorPixels>(&from_); }
   TensorPixels* edit_pixels() { return std::get_if<TensorPixels>(&from_); }
 
@@ -63,7 +74,7 @@ class PixelSource {
   Status read(const Rect& part, RowSink& sink, WorkMemory& memory, int slot) const;
 
  private:
-  std::variant<EncodedPixels, TensorPixels> from_;
+  std::variant<EncodedPixels, TensorPixels, UnreadPixels> from_;
 };
 
 }  // namespace forebay

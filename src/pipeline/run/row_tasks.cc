@@ -60,7 +60,7 @@ AdvanceResult RowTasks::start_read(const WindowBatchPtr& batch, RowTask& task, A
 // page cache it is tried again now and then. Returns nothing if the threads have enough tasks, or
 // the store has no request slot.
 std::optional<RowTasks::ReadOn> RowTasks::choose_reader(const StoredBytes& bytes) {
-  if (bytes.pieces_read) return ReadOn::kComputeThread;
+  if (!bytes.needs_read()) return ReadOn::kComputeThread;
   StoreSlots& slots = core_.fetcher.slots_of(*bytes.store);
   // An object of unknown size is not read on a compute thread, since it may need more bytes than it
   // was granted.
@@ -118,10 +118,10 @@ AdvanceResult RowTasks::start_read_ahead(const WindowBatchPtr& batch, RowTask& t
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, size);
   if (!claim) return AdvanceResult::kLacksMemory;
   // If all tasks are read ahead, only this try can find that the page cache has the data by now.
-  const bool retries_page_cache =
-      !slots.expects_page_cache_hit() && bytes.pieces.front().request.expected_size && slots.should_try_page_cache();
-  send_read_or_make_runnable(task, std::move(*claim), retries_page_cache ? ReadOn::kComputeThread : ReadOn::kStore,
-                             actions);
+  const bool retries_page_cache = bytes.needs_read() && !slots.expects_page_cache_hit() &&
+                                  bytes.pieces.front().request.expected_size && slots.should_try_page_cache();
+  const bool on_thread = retries_page_cache || !bytes.needs_read();
+  send_read_or_make_runnable(task, std::move(*claim), on_thread ? ReadOn::kComputeThread : ReadOn::kStore, actions);
   return AdvanceResult::kMoved;
 }
 

@@ -1,0 +1,298 @@
+"""Lengths of pictures, and of rows that are made of them, by their headers: the same batches, and only first bytes are read to measure."""
+import io
+import tarfile
+
+import numpy as np
+import pytest
+from megatron_files import write as write_tokens
+from PIL import Image
+
+import forebay as fb
+from servers.s3 import Client
+
+HEAD = 4 << 10
+
+
+def pixels(i):
+    """Noise, so that every encoded picture is much longer than its header."""
+    draw = np.random.default_rng(i)
+    height, width = (int(side) for side in draw.integers(90, 260, 2))
+    return draw.integers(0, 256, (height, width, 3), np.uint8)
+
+
+def encoded(i, kind, orientation=1, icc=0):
+    file = io.BytesIO()
+    image = Image.fromarray(pixels(i))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    options = {"exif": exif} if orientation > 1 else {}
+    if icc:
+        options["icc_profile"] = np.random.default_rng(i).bytes(icc)
+    image.save(file, kind, **({"quality": 90} if kind == "JPEG" else {"lossless": True} if kind == "WEBP" else {}) | options)
+    return file.getvalue()
+
+
+KINDS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "BMP": "bmp"}
+
+
+def write(folder, cases):
+    for i, case in enumerate(cases):
+        (folder / f"{i:03d}.{KINDS[case['kind']]}").write_bytes(encoded(i, **case))
+    return str(folder / "*")
+
+
+MIXED = [
+    *({"kind": kind} for kind in KINDS),
+    *({"kind": "JPEG", "orientation": orientation} for orientation in (2, 3, 5, 6, 8)),
+    *({"kind": "PNG", "orientation": orientation} for orientation in (3, 6)),
+    *({"kind": "WEBP", "orientation": orientation} for orientation in (3, 8)),
+    {"kind": "JPEG", "icc": 30_000}, {"kind": "JPEG", "icc": 150_000, "orientation": 6}, {"kind": "PNG", "icc": 100_000},
+]  # fmt: skip
+
+
+def same(sample):
+    return sample
+
+
+def batches(loader):
+    return [batch.ids.tolist() for batch in loader]
+
+
+def epoch(pipeline, **options):
+    """The ids of each batch, and the bytes that were read."""
+    with fb.Loader(pipeline, epochs=1, seed=1, **options) as loader:
+        return batches(loader), sum(store["bytes"] for store in loader.stats()["stores"])
+
+
+def measuring(pipeline, **options):
+    """The bytes that are read to measure the lengths, before the first batch."""
+    with fb.Loader(pipeline, epochs=1, **options) as loader:
+        assert len(loader) > 0
+        return sum(store["bytes"] for store in loader.stats()["stores"])
+
+
+def decoded(source):
+    """The same pipeline up to the pictures, of which nothing is known before the samples are seen."""
+    return source.map(same, version="1")
+
+
+CHANGES = {
+    "patchify": lambda p: p.patchify(14, merge=2, max_pixels=30_000),
+    "short side": lambda p: p.resize(short_side=64).patchify(14),
+    "two resizes": lambda p: p.resize(short_side=200).resize(short_side=64).patchify(14, min_pixels=400),
+    "float": lambda p: p.random_flip().color_jitter(0.2).normalize(fb.IMAGENET).patchify(14, merge=2),
+    "layout": lambda p: p.layout("chw").resize(short_side=90).cast("float32").patchify(14),
+    "names": lambda p: p.rename(image="photo").patchify(14, field="photo").rename(patches="tokens").select("tokens", "key").rename(tokens="patches"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_batches_are_those_of_decoded_pictures(tmp_path, change):
+    files = fb.files(write(tmp_path, MIXED))
+    known = CHANGES[change](files.decode_image()).shuffle()
+    by_pass = CHANGES[change](decoded(files.decode_image())).shuffle()
+    bucket = {"by": "patches", "tokens": 260, "window": 4, "group": 2}
+    assert epoch(known.bucket(**bucket))[0] == epoch(by_pass.bucket(**bucket, ragged="patches"))[0]
+
+
+def bucketed(source, **options):
+    return source.decode_image().patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400, **options)
+
+
+def test_first_bytes_are_read_of_pictures_whose_header_they_hold(tmp_path):
+    files = fb.files(write(tmp_path, [{"kind": kind, "orientation": orientation} for kind in KINDS for orientation in (1, 6) if kind != "BMP" or orientation == 1]))
+    stored = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert min(stored) > 2 * HEAD
+    # The lengths of these patches do not depend on the orientation, which lies behind the pixels of PNG and WebP.
+    assert measuring(bucketed(files)) == HEAD * len(stored)
+
+
+def test_more_is_read_where_a_header_is_longer(tmp_path):
+    files = fb.files(write(tmp_path, [{"kind": "JPEG", "icc": 20_000}, {"kind": "JPEG", "icc": 200_000}, {"kind": "JPEG"}]))
+    stored = [path.stat().st_size for path in sorted(tmp_path.iterdir())]
+    assert measuring(bucketed(files)) == 3 * HEAD + sum(min(64 << 10, size) for size in stored[:2]) + stored[1]
+    assert stored[1] > 200_000
+
+
+def test_the_pixels_of_a_picture_are_a_length(tmp_path):
+    """For functions that pad pictures of several sizes themselves, as those of detectors."""
+    files = fb.files(write(tmp_path, MIXED)).decode_image()
+    stored = sum(path.stat().st_size for path in tmp_path.iterdir())
+    bucket = {"by": "image", "tokens": 150_000, "samples": 4}
+
+    def sizes(samples):
+        return [sample["image"].shape[:2] for sample in samples]
+
+    def collated(pictures):
+        with fb.Loader(pictures.bucket(**bucket).collate(sizes), epochs=1, seed=1) as loader:
+            return list(loader)
+
+    known = collated(files)
+    assert measuring(files.bucket(**bucket).collate(sizes)) < 0.5 * stored
+    assert sorted(size for batch in known for size in batch) == sorted(
+        batch[0] for batch in fb.Loader(files.batch(1).collate(sizes), epochs=1))
+    assert all(len(batch) * max(h * w for h, w in batch) <= 150_000 and len(batch) <= 4 for batch in known)
+    assert known == collated(files.random_flip())
+
+
+def test_nothing_is_decoded_to_measure(tmp_path):
+    """Damage behind the header is found when the picture is used."""
+    path = tmp_path / "0.jpg"
+    path.write_bytes(encoded(0, "JPEG")[: 2 * HEAD])
+    (tmp_path / "1.jpg").write_bytes(encoded(1, "JPEG"))
+    files = fb.files(str(tmp_path / "*"))
+    with fb.Loader(bucketed(files), epochs=1, on_error="skip") as loader:
+        assert [i for batch in batches(loader) for i in batch] == [1]
+        assert [error["sample"] for error in loader.errors()] == [0]
+
+
+@pytest.mark.parametrize("bad", [b"no picture at all" * 1000, encoded(0, "JPEG")[:300], encoded(0, "PNG")[:20], b""])
+def test_a_picture_without_a_header_is_bad(tmp_path, bad):
+    (tmp_path / "0.jpg").write_bytes(bad)
+    (tmp_path / "1.jpg").write_bytes(encoded(1, "JPEG"))
+    pipeline = bucketed(fb.files(str(tmp_path / "*")))
+    with pytest.raises(fb.Error) as caught:
+        epoch(pipeline)
+    assert caught.value.sample == 0 and caught.value.key.endswith("0.jpg")
+    with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+        assert [i for batch in batches(loader) for i in batch] == [1]
+        assert {error["sample"] for error in loader.errors()} == {0}
+
+
+def test_what_steps_refuse_by_the_size_is_told(tmp_path):
+    file = io.BytesIO()
+    Image.fromarray(np.zeros((3, 700, 3), np.uint8)).save(file, "PNG")
+    (tmp_path / "0.png").write_bytes(file.getvalue())
+    with pytest.raises(fb.Unsupported, match="700 × 3 pixels: one side is more than 200 times as long") as caught:
+        epoch(bucketed(fb.files(str(tmp_path / "*"))))
+    assert caught.value.sample == 0
+
+
+def tar(path, count, kind="JPEG"):
+    with tarfile.open(path, "w") as shard:
+        for i in range(count):
+            for name, data in ((f"{i:03d}.jpg", encoded(i, kind, 6 if i % 3 == 0 else 1)), (f"{i:03d}.cls", str(i).encode())):
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                shard.addfile(info, io.BytesIO(data))
+    return str(path)
+
+
+def test_pictures_in_tars_and_tables_give_the_same_batches(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"image": [encoded(i, "JPEG", 6 if i % 3 == 0 else 1) for i in range(12)]})
+    for source in (fb.webdataset(tar(tmp_path / "0.tar", 12), fields={"image": "jpg"}), fb.arrow(table)):
+        known = source.decode_image().patchify(14, merge=2).bucket(by="patches", tokens=300)
+        by_pass = decoded(source.decode_image()).patchify(14, merge=2).bucket(by="patches", tokens=300, ragged="patches")
+        assert epoch(known)[0] == epoch(by_pass)[0]
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Rows of 1 to 5 tokens, each of its own number."""
+    (tmp_path / "rows").mkdir()
+    return fb.megatron(write_tokens(tmp_path / "rows" / "tokens", [[np.full(1 + i % 5, i + 1, np.int32)] for i in range(20)]))
+
+
+def beside(rows, photos):
+    return fb.zip(rows, photo=photos.decode_image().patchify(14, merge=2, max_pixels=30_000).select("patches")).select("tokens", "patches")
+
+
+def blocks(pipeline, **options):
+    with fb.Loader(pipeline.pack(16, limits={"patches": 400}, too_long="drop").batch(2), epochs=1, **options) as loader:
+        return [np.asarray(batch["tokens"]).tolist() for batch in loader]
+
+
+def test_packs_are_bounded_by_the_patches_of_headers(tmp_path, rows):
+    pair = beside(rows, fb.files(write(tmp_path, (MIXED * 2)[:20])))
+    known = blocks(pair)
+    assert known == blocks(pair.map(same, version="1").select("tokens", "patches"))
+    assert {x for batch in known for block in batch for x in block if x} == set(range(1, 21))
+
+
+def test_packs_decode_nothing(tmp_path, rows):
+    """Pictures that are damaged behind their headers have patches as others do; blocks have none of them."""
+    pattern = write(tmp_path, [{"kind": "JPEG"}] * 20)
+    pair = beside(rows, fb.files(pattern))
+    whole = blocks(pair)
+    for path in tmp_path.glob("*.jpg"):
+        path.write_bytes(path.read_bytes()[: 2 * HEAD])
+    assert blocks(pair) == whole
+    (tmp_path / "003.jpg").write_bytes(b"no picture")
+    with pytest.raises(fb.Error) as caught:
+        blocks(pair)
+    assert caught.value.sample == 3
+    left = blocks(pair, on_error="skip")
+    assert {x for batch in left for block in batch for x in block if x} == set(range(1, 21)) - {4}
+
+
+def test_parts_of_a_mix_are_measured_by_headers(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, MIXED)
+
+    def mixed(change=lambda pictures: pictures):
+        return {name: change(fb.files(str(tmp_path / name / "*")).decode_image()).patchify(14, merge=2, max_pixels=30_000).select("patches") for name in "ab"}
+
+    bucket = {"by": "patches", "tokens": 300, "window": 3, "group": 2}
+    for join in (fb.mix, lambda parts: fb.concat(**parts)):
+        known = join(mixed()).bucket(**bucket)
+        assert epoch(known)[0] == epoch(join(mixed(decoded)).bucket(**bucket, ragged="patches"))[0]
+        assert measuring(known) == 2 * measuring(bucketed(fb.files(str(tmp_path / "a" / "*"))))
+
+
+def test_only_chosen_samples_are_read_and_their_lengths_kept(tmp_path):
+    files = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 12))
+    assert measuring(bucketed(files.take(5))) == 5 * HEAD
+    cached = files.decode_image().patchify(14).cache(ram=0, disk="64MiB", dir=str(tmp_path / "kept")).bucket(by="patches", tokens=300)
+    assert [measuring(cached), measuring(cached)] == [12 * HEAD, 0]
+
+
+def test_two_pictures_of_a_sample_are_decoded_to_measure(tmp_path):
+    """A step that works on both reads both."""
+    files = fb.files(write(tmp_path, [{"kind": "PNG", "orientation": 6}] * 6))
+    pair = fb.zip(files.select("bytes").rename(bytes="image"), mask=files.select("bytes").rename(bytes="mask")).decode_image(field=["image", "mask"])
+    both = pair.resize(short_side=84, field=["image", "mask"]).patchify(14).select("patches").bucket(by="patches", tokens=300)
+    one = files.decode_image().resize(short_side=84).patchify(14).select("patches").bucket(by="patches", tokens=300)
+    assert epoch(both)[0] == epoch(one)[0]
+
+
+def test_ranks_and_caches_agree(tmp_path):
+    files = fb.files(write(tmp_path, MIXED))
+    pipeline = bucketed(files, window=4, group=2)
+    assert fb.digest(fb.Loader(pipeline, epochs=1)) == fb.digest(*[fb.Loader(pipeline, epochs=1, rank=rank, world_size=2) for rank in range(2)])
+    cached = files.decode_image().cache(ram="64MiB", disk=0).patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400, window=4, group=2)
+    assert epoch(cached)[0] == epoch(pipeline)[0]
+
+
+def test_photographs_of_cameras(shared):
+    """Real files of all formats, with orientations, thumbnails and colour profiles."""
+    found = [path for ending in ("jpg", "jpeg", "png", "webp") for path in sorted((shared / "images").rglob(f"*.{ending}"))][:300]
+    rows = []
+    for path in found:
+        try:
+            with fb.Loader(fb.files(str(path)).decode_image().patchify(14, merge=2).batch(1), epochs=1) as loader:
+                rows.append((path, len(next(iter(loader))["grid"])))
+        except fb.Error:
+            continue
+    good = [str(path) for path, _ in rows]
+    assert len(good) > 50
+    files = fb.files(good).decode_image()
+    known = epoch(files.patchify(14, merge=2).bucket(by="patches", tokens=4000))
+    by_pass = epoch(decoded(files).patchify(14, merge=2).bucket(by="patches", tokens=4000, ragged="patches"))
+    assert known[0] == by_pass[0]
+    assert measuring(files.patchify(14, merge=2).bucket(by="patches", tokens=4000)) < 0.2 * sum(path.stat().st_size for path, _ in rows)
+
+
+def test_a_bucket_over_s3_asks_for_the_first_bytes(servers, tmp_path, nothing_from_outside):
+    found = servers("ceph")
+    client = Client(found["FOREBAY_TEST_S3"], found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"])
+    client.make_bucket("headers")
+    objects = {f"{i:03d}.jpg": encoded(i, "JPEG", 6 if i % 4 == 0 else 1) for i in range(24)}
+    client.put_all("headers", objects)
+    options = {"endpoint": found["FOREBAY_TEST_S3"], "access_key_id": found["FOREBAY_TEST_S3_KEY"], "secret_access_key": found["FOREBAY_TEST_S3_SECRET"]}
+    for name, data in objects.items():
+        (tmp_path / name).write_bytes(data)
+    over_s3 = bucketed(fb.files("s3://headers/*.jpg"))
+    assert epoch(over_s3, storage_options=options)[0] == epoch(bucketed(fb.files(str(tmp_path / "*.jpg"))))[0]
+    assert measuring(over_s3, storage_options=options) == HEAD * len(objects)
