@@ -386,7 +386,8 @@ Pipeline mix(std::vector<std::pair<std::string, Pipeline>> parts, MixSourceOptio
 Pipeline concat(std::vector<Pipeline> parts);
 Pipeline concat(std::vector<std::pair<std::string, Pipeline>> parts);
 /// Describes pipelines side by side: a sample has the fields of all parts. The order is that of the
-/// first part. Another part with sample() or balance() gives one draw of its own for each sample.
+/// first part. Another part with sample() or balance() gives one draw of its own for each sample. A
+/// part may choose its samples, and have caches of its own.
 Pipeline zip(std::vector<std::pair<std::string, Pipeline>> parts, ZipSourceOptions options = {});
 
 }  // namespace forebay

@@ -164,11 +164,11 @@ class DatasetItems:
 
     def __call__(self, call: _core.SampleCall) -> dict[str, Any]:
         if self._gate is None:
-            return self._item(call.key[2])
+            return self._item(call.item)
         if self._setters is None:
             self._setters = epoch_setters(self.dataset)
         with self._gate.epoch(call.key[1], self._setters, self._told):
-            return self._item(call.key[2])
+            return self._item(call.item)
 
     def _item(self, index: int) -> dict[str, Any]:
         item = self.dataset[index]

@@ -130,13 +130,16 @@ def zip(*parts: Pipeline, on: str | None = None, missing: str = "error", end: st
     i + n * j for sample i of these and sample j of this part.
 
     A function in a part (`.map`) sees the fields of the part. A `.select()` behind it in the part
-    names those that leave it.
+    names those that leave it, and so does one behind an `fb.Dataset`.
+
+    A part may choose its samples (`.take`, `.filter`, `.only`, `fb.split`): the zip joins those that
+    it has chosen. It may have a `.cache()`, which keeps the fields of this part alone.
 
     A sample is bad if it is bad in any part; what
     `on_error` does then, it does to the whole sample.
 
-    Sources of all kinds may be parts but streams, data sets of user code, and those that are made
-    of other pipelines. The first part is read as it would be alone. Tables, lines and tar files
+    Sources of all kinds may be parts but streams, and those that are made of other pipelines. The
+    first part is read as it would be alone. Tables, lines and tar files
     that are not the first part, or that are beside files or draws, are held in memory: 4 GiB are
     the most for each, or the loader's `memory`.
 
@@ -154,7 +157,8 @@ def zip(*parts: Pipeline, on: str | None = None, missing: str = "error", end: st
         end: by position, for parts of unequal numbers of samples. "error": InvalidArgument, with
             the numbers. "first": the zip ends with the shortest part.
 
-    Errors: those of `mix`. Opening the loader raises those of `missing` and `end`, InvalidArgument
+    Errors: those of `mix`. Opening the loader (or its first batch, if a part has a `.filter`) raises
+    those of `missing` and `end`, InvalidArgument
     if two samples of another part than the first have one value of `on`, and OutOfBudget for a part
     that is too large to be held in memory.
     """

@@ -76,8 +76,7 @@ Result<std::vector<MixingReport>> make_mixing_reports(const Pipeline& pipeline, 
                                           {.storage_options = std::move(storage), .stop = std::move(stop)}));
   DataPlan data;
   data.branches = begin_branches(description, std::move(source), plan.seed);
-  for (BranchData& branch : data.branches)
-    branch.chosen.selection = select_unread(branch.branch.description, branch.source.get(), branch.source->size());
+  for (BranchData& branch : data.branches) FOREBAY_RETURN_IF_ERROR(choose_unread(&branch, 0, "the report"));
   FOREBAY_RETURN_IF_ERROR(order_branches(description, plan.seed, &data));
   const std::vector<double> shares = shares_of_branches(*data.plan);
   const int64_t batch = batch_size(description) * plan.world_size;

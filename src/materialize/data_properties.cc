@@ -32,6 +32,9 @@ Result<DataProperties> inspect_samples(const Description& description, size_t cu
                                        const OpenChangedLoader& open, const TrialContext& context) {
   DataProperties data;
   FOREBAY_ASSIGN(const std::shared_ptr<Loader> loader, open(before_cut(description, cut, 1, nullptr, kSampledRows)));
+  SampleSummary summary;
+  FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context, [&](const Batch& batch) { summary.add(batch); }));
+  // Taken now, since the parts of a zip may choose their samples in passes.
   data.source = loader->opened().description().steps().front().opened;
   if (data.source->size() == 0) return invalid_argument("the data set is empty: there is nothing to materialise");
   data.chunks = loader->row_groups();
@@ -40,8 +43,6 @@ Result<DataProperties> inspect_samples(const Description& description, size_t cu
     return invalid_argument(
         "filter=, or a zip of a table that drops rows without partners, chooses rows before the cut, and all rows are "
         "materialised; leave it out, and put a .filter() behind the cut");
-  SampleSummary summary;
-  FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context, [&](const Batch& batch) { summary.add(batch); }));
   data.bytes_a_row =
       static_cast<double>(summary.bytes()) / static_cast<double>(std::max<int64_t>(summary.samples(), 1));
   const std::vector<Branch> branches = branches_of(before_cut(description, cut, 1).description);

@@ -16,6 +16,9 @@ namespace forebay {
 namespace {
 
 constexpr const char* kJoinParts = "join_parts";
+// A data set of the user's in a zip has a step that calls it, since the zip is the source.
+constexpr const char* kDataset = "dataset";
+constexpr const char* kDatasetItems = "dataset_items";
 
 using Path = std::vector<std::string>;
 
@@ -24,14 +27,14 @@ struct Growing {
   Path path;
   std::vector<OpSpec> steps;
   std::vector<size_t> numbers;
-  std::vector<Branch> drawn = {};
+  std::vector<Branch> choosing = {};
 
   void add(OpSpec op, size_t number) {
     steps.push_back(std::move(op));
     numbers.push_back(number);
   }
   Branch finish() && {
-    return {std::move(path), Description::of(std::move(steps)), std::move(numbers), std::move(drawn)};
+    return {std::move(path), Description::of(std::move(steps)), std::move(numbers), std::move(choosing)};
   }
 };
 
@@ -110,7 +113,7 @@ class Walk {
     for (const PipelinePart& part : source.parts) {
       Path inner = path;
       inner.push_back(part.name);
-      add_part(part, inner, catalog_.has_own_draws(source, part), steps);
+      add_part(source, part, inner, steps);
       if (!names.empty())
         steps.add(made_by(source, path, "leave_out", {{"names", shared_fields(source)}}, part.name), 0);
       names.push_back(part.name);
@@ -122,20 +125,28 @@ class Walk {
   }
 
   // Adds the steps of a part that lies beside others.
-  void add_part(const PipelinePart& part, const Path& path, bool drawn, Growing& to) {
+  void add_part(const OpSpec& source, const PipelinePart& part, const Path& path, Growing& to) {
+    const bool drawn = catalog_.has_own_draws(source, part);
     const std::vector<OpSpec>& steps = part.pipeline.steps();
     next_ += part.pipeline.step_count() - steps.size();  // of parts within it, which check() reports
     Growing own{path, {}, {}};
     for (size_t i = 0; i < steps.size(); ++i) {
       const size_t number = next_++;
       own.add(placed(steps[i], path, i), number);
-      const OpDef* const def = catalog_.find(steps[i].name);
-      if (i == 0 || (drawn && def != nullptr && chooses_samples(def->effect))) continue;
+      if (i == 0 ? steps[0].name != kDataset : is_of_part_alone(steps[i], drawn)) continue;
       OpSpec op = own.steps.back();
       op.part = part.name;
+      if (i == 0) op.name = kDatasetItems;
       to.add(std::move(op), number);
     }
-    if (drawn) to.drawn.push_back(std::move(own).finish());
+    if (catalog_.chooses_by_itself(source, part)) to.choosing.push_back(std::move(own).finish());
+  }
+
+  // Whether a step says which samples of its part there are, or in which order these are drawn.
+  bool is_of_part_alone(const OpSpec& step, bool drawn) const {
+    const OpDef* const def = catalog_.find(step.name);
+    if (def == nullptr) return false;
+    return drawn ? chooses_samples(def->effect) : leaves_out_samples(def->effect);
   }
 
   // Fields that the first part gives for all: the key of the sample, and the field of `on`.

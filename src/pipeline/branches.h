@@ -21,9 +21,10 @@ struct Branch {
   /// For each of its steps, the number in the whole tree. A step that a source with parts adds has
   /// the number of that source.
   std::vector<size_t> numbers;
-  /// The parts of its source that have draws of their own (Catalog::has_own_draws), each up to its
-  /// end. Their steps that choose or order samples are in these branches alone, the others in both.
-  std::vector<Branch> drawn = {};
+  /// The parts of its source that choose their samples by themselves (Catalog::chooses_by_itself),
+  /// each up to its end. Their steps that choose samples, or order draws, are in these branches
+  /// alone, the others in both.
+  std::vector<Branch> choosing = {};
 
   /// "web/en"; empty if the pipeline has no parts.
   std::string name() const;

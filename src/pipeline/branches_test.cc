@@ -179,14 +179,34 @@ TEST(Branches, have_the_parts_that_they_draw_from) {
                                                  "leave_out", "join_parts", "batch"}))
       << "without the steps that choose in such a part";
   EXPECT_EQ(source_steps(branch.description), 9u);
-  ASSERT_EQ(branch.drawn.size(), 1u) << "the first part gives the order, and a shuffle draws nothing";
-  const Branch& drawn = branch.drawn.front();
+  ASSERT_EQ(branch.choosing.size(), 1u) << "the first part gives the order, and a shuffle draws nothing";
+  const Branch& drawn = branch.choosing.front();
   EXPECT_EQ(drawn.name(), "zip/noise");
   EXPECT_EQ(names_of(drawn.description), (Names{"files", "decode", "shuffle", "sample", "cast"}));
   EXPECT_EQ(drawn.numbers, (Numbers{3, 4, 5, 6, 7}));
   EXPECT_EQ(place_of(drawn.description.steps(), 3), "zip/noise: 3: sample");
   EXPECT_EQ(drawn.description.steps()[1].part, "") << "its fields have their own names";
   EXPECT_EQ(source_steps(drawn.description), 1u);
+}
+
+TEST(Branches, have_choices_of_a_part_beside_others_in_the_part_alone) {
+  OpDef take, shuffle;
+  take.name = "take";
+  take.effect = OpEffect::kTaking;
+  shuffle.name = "shuffle";
+  shuffle.effect = OpEffect::kOrder;
+  const Catalog catalog({take, shuffle}, {"zip"});
+  OpSpec zip = spec_of("zip");
+  zip.parts = {{"a", Description(spec_of("files")).append(spec_of("shuffle")).append(spec_of("take"))},
+               {"b", Description(spec_of("dataset")).append(spec_of("decode"))}};
+  const Branch branch = branches_of(Description(zip), catalog).front();
+  EXPECT_EQ(names_of(branch.description),
+            (Names{"zip", "shuffle", "dataset_items", "decode", "leave_out", "join_parts"}));
+  EXPECT_EQ(branch.description.steps()[2].part, "b");
+  EXPECT_EQ(branch.numbers[2], 3u) << "that of the source, whose function it calls";
+  EXPECT_EQ(place_of(branch.description.steps(), 2), "b: 0: dataset");
+  ASSERT_EQ(branch.choosing.size(), 1u);
+  EXPECT_EQ(names_of(branch.choosing[0].description), (Names{"files", "shuffle", "take"}));
 }
 
 TEST(Branches, keep_what_their_steps_hold) {

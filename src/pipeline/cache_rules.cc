@@ -22,7 +22,9 @@ bool stores_on_disk(const OpDef& def, const OpSpec& cache) {
 }  // namespace
 
 bool is_unversioned(const OpSpec& op, const Catalog& catalog) {
-  return catalog.has_role(op, OpRole::kFunction) && !catalog.find(op.name)->given(op, ArgUse::kVersion).is_string();
+  // A data set without a version makes the identity of each of its samples one of this process.
+  return catalog.has_role(op, OpRole::kFunction) && !catalog.find(op.name)->made_by_sources &&
+         !catalog.find(op.name)->given(op, ArgUse::kVersion).is_string();
 }
 
 bool is_random_step(const OpSpec& op, const Catalog& catalog) {
@@ -36,14 +38,17 @@ std::optional<Problem> epoch_problem(const std::vector<OpSpec>& steps, size_t st
   const OpDef* const def = catalog.find(steps[step].name);
   if (def == nullptr || !(def->freezes || def->measures)) return {};
   const auto end = steps.begin() + static_cast<std::ptrdiff_t>(step);
-  const auto epoch_step = static_cast<size_t>(std::find_if(steps.begin(), end, follows_epoch) - steps.begin());
+  const auto matters = [&](const OpSpec& op) {
+    return follows_epoch(op) && (steps[step].part.empty() || op.part == steps[step].part);
+  };
+  const auto epoch_step = static_cast<size_t>(std::find_if(steps.begin(), end, matters) - steps.begin());
   if (epoch_step == step) return {};
   return Problem{place_of(steps, step),
                  fmt::format("it stands behind {}, which follows the epoch, and what that gives in one epoch would be "
                              "taken for all of them",
                              place_of(steps, epoch_step)),
                  def->measures ? "use .batch(n)"
-                 : epoch_step > 0
+                 : epoch_step > 0 && !catalog.find(steps[epoch_step].name)->made_by_sources
                      ? fmt::format("put .{}() before {}", def->name, place_of(steps, epoch_step))
                      : fmt::format("leave .{}() out; or give fb.Dataset(…, epoch=False), where items do not depend on "
                                    "what set_epoch() was told",
@@ -88,8 +93,10 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
   const OpDef* const def = catalog.find(steps[step].name);
   if (def == nullptr || def->effect != OpEffect::kCaching) return problems;
   const std::string place = place_of(steps, step);
+  // Other parts of a zip have no fields in the entries of a part.
+  const auto matters = [&](size_t i) { return steps[step].part.empty() || steps[i].part == steps[step].part; };
   for (size_t i = 1; i < step; ++i) {
-    if (is_random_step(steps[i], catalog)) {
+    if (matters(i) && is_random_step(steps[i], catalog)) {
       problems.push_back({place,
                           fmt::format("it stands behind {}, which draws anew in every epoch: the results would be "
                                       "frozen",
@@ -99,7 +106,7 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
     }
   }
   for (size_t i = 1; i < step && stores_on_disk(*def, steps[step]); ++i) {
-    if (is_unversioned(steps[i], catalog)) {
+    if (matters(i) && is_unversioned(steps[i], catalog)) {
       problems.push_back({place,
                           fmt::format("a later run cannot tell whether the function of {} is still the same, and "
                                       "would get results of an older one from the disk",
@@ -108,7 +115,7 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
                           ".cache() before it"});
     }
   }
-  if (step > 1 && catalog.has_effect(steps[step - 1], OpEffect::kCaching)) {
+  if (step > 1 && matters(step - 1) && catalog.has_effect(steps[step - 1], OpEffect::kCaching)) {
     problems.push_back({place, fmt::format("{} keeps the same already", place_of(steps, step - 1)),
                         "keep one .cache(); it has a tier in memory and one on disk"});
   }

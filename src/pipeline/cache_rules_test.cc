@@ -47,6 +47,22 @@ TEST(CacheRules, BehindARandomStepItIsRefusedAndToldWhereToGo) {
   EXPECT_EQ(found[0].remedy, "put .cache() before 2: random_crop");
 }
 
+TEST(CacheRules, ACacheOfAPartOfAZipGoesByTheStepsOfThatPart) {
+  const auto in = [](std::string name, std::string part) {
+    OpSpec op{std::move(name), Json::object(), nullptr, ""};
+    op.part = std::move(part);
+    return op;
+  };
+  const auto found = [&](const std::string& part) {
+    const std::vector<OpSpec> steps = {in("zip", ""), in("random_crop", "a"), in("map", "a"), in("cache", "a"),
+                                       in("cache", part)};
+    return cache_problems(steps, 4, catalog());
+  };
+  EXPECT_TRUE(found("b").empty());
+  EXPECT_EQ(found("a").size(), 3u) << "random, without a version, and a second one";
+  EXPECT_EQ(found("").size(), 3u) << "behind the zip";
+}
+
 TEST(CacheRules, AFunctionWithAGeneratorIsARandomStep) {
   const auto found = problems({{"map", {{"random", true}, {"version", "1"}}, nullptr, "<f>"}});
   ASSERT_EQ(found.size(), 1u);

@@ -40,6 +40,14 @@ bool Catalog::has_own_draws(const OpSpec& source, const PipelinePart& part) cons
                              [&](const OpSpec& step) { return has_effect(step, OpEffect::kDrawing); });
 }
 
+bool Catalog::chooses_by_itself(const OpSpec& source, const PipelinePart& part) const {
+  return has_own_draws(source, part) ||
+         (joins_parts(source) && std::ranges::any_of(part.pipeline.steps(), [&](const OpSpec& step) {
+            const OpDef* const def = find(step.name);
+            return def != nullptr && leaves_out_samples(def->effect);
+          }));
+}
+
 std::string Catalog::nearest(std::string_view name) const {
   std::vector<std::string> known;
   for (const auto& [op_name, op] : ops_) {

@@ -12,10 +12,13 @@
 
 namespace forebay {
 
+/// True if such a step says which samples there are.
+constexpr bool leaves_out_samples(OpEffect effect) {
+  return effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection;
+}
 /// True if such a step says which samples come, and in which order.
 constexpr bool chooses_samples(OpEffect effect) {
-  return effect == OpEffect::kTaking || effect == OpEffect::kKeys || effect == OpEffect::kSelection ||
-         effect == OpEffect::kOrder || effect == OpEffect::kDrawing;
+  return leaves_out_samples(effect) || effect == OpEffect::kOrder || effect == OpEffect::kDrawing;
 }
 
 /// All operators, by name. The code that composes an engine creates it; operators do not register
@@ -35,6 +38,8 @@ class Catalog {
   /// True if a part of such a source has draws of its own: another part than the first, with a step
   /// that draws. The other parts follow the order of the first.
   bool has_own_draws(const OpSpec& source, const PipelinePart& part) const;
+  /// True if such a part says by itself which of its samples there are.
+  bool chooses_by_itself(const OpSpec& source, const PipelinePart& part) const;
   /// True if the source is one branch: a data set, or parts that lie side by side.
   bool is_one_branch(const OpSpec& source) const { return source.parts.empty() || joins_parts(source); }
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }

@@ -39,8 +39,10 @@ class ForeignCall {
 /// A call for one sample.
 class SampleCall : public ForeignCall {
  public:
-  /// The input fields, computed and readable until the answer. Empty for a source, which makes the
-  /// sample key().id.
+  /// For a call of the user's data set: the number of the sample in it. That is key().id unless the
+  /// data set is a part of a zip.
+  virtual int64_t item() const { return key().id; }
+  /// The input fields, computed and readable until the answer. Empty for a data set.
   virtual const Schema& schema() const = 0;
   virtual const Record& record() const = 0;
 

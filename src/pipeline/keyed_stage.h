@@ -81,9 +81,16 @@ struct KeyedStage {
   /// entry.
   std::shared_ptr<SingleFlight> flights = {};
   Schema schema;  ///< schema of the record at this stage
-  /// For each field of the schema, the unchanged field of the source to take it from. Nothing if it
-  /// is in the entry.
-  std::vector<std::optional<size_t>> from_source;
+  /// The part of a zip whose fields the entry has; empty if it has those of the whole sample.
+  std::string part = {};
+  /// The first stage that an entry replaces: 0, or the first one of the part.
+  size_t begin = 0;
+  /// The object of the sample, by its number among those that are read, that an entry of the part
+  /// replaces. Nothing if none of the part is read.
+  std::optional<size_t> object = {};
+  /// For each field of the schema, the field of the record before stage `begin` that is the same: a
+  /// field of the source, or of another part. Nothing if it is in the entry.
+  std::vector<std::optional<size_t>> from_before;
   /// For each field of the schema, whether it is in the entry. A field in neither list is not
   /// needed.
   std::vector<bool> in_entry;
@@ -95,8 +102,11 @@ struct KeyedStage {
   /// Stores a sample if the cache has space for it. All values must have been computed. `seconds`
   /// is the time that making the sample took.
   void store(const Identity& entry, const Record& record, const Extras& extras, double seconds, int64_t id) const;
-  /// Restores the record as it left the stages before this one.
-  Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
+  /// Makes the record before stage `begin` the one that left the stages before this one. Values
+  /// that have to be read may be missing in it.
+  Status restore(const Columns& entry, Record& record, Extras& extras) const;
+  /// Whether restore() needs fields of the record before.
+  bool needs_before() const;
 };
 
 }  // namespace forebay

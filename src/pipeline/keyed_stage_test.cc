@@ -63,13 +63,11 @@ class Labelled final : public SampleSource {
   }
   Fetch fetch(int64_t) const override { return {}; }
   Status load(int64_t id, Buffer, Record& record) const override {
-    ++loads;
     record.clear();
     record.push_back(Value());  // an object that was not read
     record.push_back(number(100 + id));
     return {};
   }
-  mutable int loads = 0;
 
  private:
   const Schema schema_{{number_field("image"), number_field("label")}};
@@ -81,7 +79,7 @@ KeyedStage stage_over(std::shared_ptr<EntryCache> cache) {
   KeyedStage stage;
   stage.cache = std::move(cache);
   stage.schema = Schema({number_field("image"), number_field("label"), number_field("unwanted")});
-  stage.from_source = {std::nullopt, 1, std::nullopt};
+  stage.from_before = {std::nullopt, 1, std::nullopt};
   stage.in_entry = {true, false, false};
   return stage;
 }
@@ -111,7 +109,9 @@ TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
 
   Record record;
   Extras back;
-  ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, source, 4, record, back).ok());
+  EXPECT_TRUE(stage.needs_before());
+  ASSERT_TRUE(source.load(4, Buffer(), record).ok());
+  ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, record, back).ok());
   ASSERT_EQ(record.size(), 3u);
   EXPECT_EQ(number_in(record[0]), 7);
   EXPECT_EQ(number_in(record[1]), 104);
@@ -123,7 +123,7 @@ TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
 
 TEST(KeyedStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
   KeyedStage stage = stage_over(std::make_shared<MapCache>());
-  stage.from_source = {std::nullopt, std::nullopt, std::nullopt};
+  stage.from_before = {std::nullopt, std::nullopt, std::nullopt};
   stage.in_entry = {true, true, true};
   auto* const cache = static_cast<MapCache*>(stage.cache.get());
   const Labelled source;
@@ -132,9 +132,37 @@ TEST(KeyedStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
   stage.store(entry_of(source, 0), made, {}, 0, 0);
   Record record;
   Extras back;
-  ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, source, 0, record, back).ok());
-  EXPECT_EQ(source.loads, 0);
+  EXPECT_FALSE(stage.needs_before());
+  ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, record, back).ok());
   EXPECT_EQ(number_in(record[2]), 3);
+}
+
+TEST(KeyedStage, an_entry_of_a_part_has_the_fields_of_the_part_by_their_own_names) {
+  const auto cache = std::make_shared<MapCache>();
+  KeyedStage stage;
+  stage.cache = cache;
+  stage.part = "b";
+  stage.schema = Schema({number_field("a/image"), number_field("b/image"), number_field("b/label")});
+  // Before the part, the record has b/label, a/image and b/bytes.
+  stage.from_before = {1, std::nullopt, 0};
+  stage.in_entry = {false, true, false};
+  Record made;
+  for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
+  Extras extras;
+  extras.emplace_back("b/found", number(4));
+  stage.store(Identity(hash128("b"), true), made, extras, 0, 0);
+  const Columns& entry = *cache->kept.begin()->second;
+  EXPECT_EQ(entry.schema.names(), "image, found");
+
+  Record record;
+  for (const int64_t value : {30, 10, 50}) record.push_back(number(value));
+  ASSERT_TRUE(stage.restore(entry, record, extras).ok());
+  ASSERT_EQ(record.size(), 3u);
+  EXPECT_EQ(number_in(record[0]), 10) << "the other part goes on";
+  EXPECT_EQ(number_in(record[1]), 2);
+  EXPECT_EQ(number_in(record[2]), 30);
+  ASSERT_EQ(extras.size(), 1u);
+  EXPECT_EQ(extras[0].first, "b/found");
 }
 
 TEST(KeyedStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
@@ -147,7 +175,8 @@ TEST(KeyedStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
   entry.values = {{Buffer::allocate(8), {}}};
   Record record;
   Extras extras;
-  EXPECT_EQ(stage.restore(entry, source, 0, record, extras).code(), Code::kCorrupt);
+  ASSERT_TRUE(source.load(0, Buffer(), record).ok());
+  EXPECT_EQ(stage.restore(entry, record, extras).code(), Code::kCorrupt);
 }
 
 TEST(KeyedStage, keeps_in_memory_alone_what_only_this_process_knows_to_be_right) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,7 +25,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   bool learns_versions = false;
   for (const size_t index : plan_->keyed) {
     const KeyedStage& stage = plan_->keyed_stage(index);
-    if (!stage.cache) continue;
+    if (!stage.cache || !stage.part.empty()) continue;
     const std::optional<Identity> key = stage.keys->lookup_key(batch, input.first_row);
     const bool is_cached = key && stage.cache->has(key->hash);
     if (!entry.missing) note_missing_entry(index, input, batch);
@@ -36,7 +38,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
     if (!key && !query) query = stage.keys->version_query(batch, input.first_row);
   }
   if (learns_versions) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
-  if (!query) return;
+  if (!query) return find_parts(input, batch);
   input.bytes.set(std::move(query->fetch));
   entry.on_version_read = std::move(query->on_read);
 }
@@ -62,6 +64,63 @@ bool RowWork::find_in_stage(size_t index, const Identity& key, RowInput& input, 
   std::optional<RowEntry::MissingEntry>& missing = input.entry.missing;
   if (!is_transferred && missing && missing->stage == index) missing.reset();
   return true;
+}
+
+// Finds the last entry of each part of a zip, and sets the pieces to what is to be read then. The
+// versions of a part's objects are known from the start, or it has no entries.
+void RowWork::find_parts(RowInput& input, const BatchJob& batch) const {
+  StoredBytes found;
+  for (const size_t index : plan_->keyed) {
+    const KeyedStage& stage = plan_->keyed_stage(index);
+    if (!stage.cache || stage.part.empty() || find_part_entry(found, stage.begin) != nullptr) continue;
+    const std::optional<Identity> key = stage.keys->lookup_key(batch, input.first_row);
+    const bool is_cached = key && stage.cache->has(key->hash);
+    if (!is_cached && !input.entry.missing) note_missing_entry(index, input, batch);
+    if (input.entry.must_join_flight(index) && !is_cached) {
+      input.bytes.looked_up = false;
+      return;
+    }
+    const int64_t id = batch.rows()[static_cast<size_t>(input.first_row)].id;
+    if (key) found.find_part(*stage.cache, {key->hash, id, stage.keys->peers_know(*key)}, index);
+  }
+  if (found.part_entries.empty()) return;
+  StoredBytes& bytes = input.bytes;
+  if (plan_->fetches) bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
+  for (size_t object = bytes.pieces.size(); object-- > 0;)
+    if (is_replaced(found, object)) bytes.pieces.erase(bytes.pieces.begin() + static_cast<std::ptrdiff_t>(object));
+  for (StoredBytes::Entry& one : found.part_entries)
+    if (one.piece) *one.piece += bytes.pieces.size();
+  bytes.pieces.insert(bytes.pieces.end(), std::move_iterator(found.pieces.begin()),
+                      std::move_iterator(found.pieces.end()));
+  bytes.part_entries = std::move(found.part_entries);
+  bytes.store = bytes.pieces.empty() ? nullptr : bytes.pieces.front().store;
+}
+
+// The entry of a part whose stages begin there; null if it was not found.
+const StoredBytes::Entry* RowWork::find_part_entry(const StoredBytes& bytes, size_t begin) const {
+  const auto begins = [&](const StoredBytes::Entry& one) { return plan_->keyed_stage(one.stage).begin == begin; };
+  const auto found = std::ranges::find_if(bytes.part_entries, begins);
+  return found == bytes.part_entries.end() ? nullptr : &*found;
+}
+
+// Whether the entry of a part replaces this object of the sample.
+bool RowWork::is_replaced(const StoredBytes& bytes, size_t object) const {
+  return std::ranges::any_of(bytes.part_entries, [&](const StoredBytes::Entry& one) {
+    return plan_->keyed_stage(one.stage).object == object;
+  });
+}
+
+// The bytes of each object of the sample; empty for those that entries of parts replace.
+std::vector<Buffer> RowWork::objects_of(const StoredBytes& bytes) const {
+  if (bytes.part_entries.empty()) return bytes.all();
+  const auto pieces = static_cast<size_t>(
+      std::ranges::count_if(bytes.part_entries, [](const StoredBytes::Entry& one) { return one.piece.has_value(); }));
+  std::vector<Buffer> all;
+  for (size_t piece = 0; piece + pieces < bytes.pieces.size();) {
+    const bool replaced = is_replaced(bytes, all.size());
+    all.push_back(replaced ? Buffer() : bytes.pieces[piece++].bytes);
+  }
+  return all;
 }
 
 bool RowWork::retry_lookup(RowInput& input, const BatchJob& batch) const {
@@ -94,7 +153,7 @@ bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) con
 
 void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
   StoredBytes& bytes = input.bytes;
-  if (bytes.has_entry()) return;
+  if (bytes.has_any_entry()) return;
   RowEntry& entry = input.entry;
   entry.on_version_read = nullptr;
   if (entry.version) entry.version->store(stored.version, std::memory_order_relaxed);
@@ -106,22 +165,26 @@ void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
 void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   StoredBytes& bytes = input.bytes;
   const bool reads_version = input.entry.on_version_read != nullptr;
-  if (!bytes.has_entry() && !reads_version)
+  if (!bytes.has_any_entry() && !reads_version)
     bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
-  if (!bytes.has_entry() && !bytes.pieces.empty()) bytes.pieces.front().request.version = input.entry.version;
+  if (!bytes.has_any_entry() && !bytes.pieces.empty()) bytes.pieces.front().request.version = input.entry.version;
   // If the object's size is a guess, as much memory is claimed as an earlier read needed.
   if (!reads_version) bytes.set_aside(input.observed_bytes);
 }
 
-// Opens a cache entry that was read from disk or a peer, if the row has one. Returns false if it is
-// damaged: the cache has dropped it, and the object itself has to be fetched.
-bool RowWork::open_entry(RowInput& input) const {
+// Opens the cache entries that were read from disk or a peer, if the row has any. Returns false if
+// one is damaged: the cache has dropped it, and the object itself has to be fetched.
+bool RowWork::open_entries(RowInput& input) const {
   StoredBytes& bytes = input.bytes;
-  if (!bytes.has_entry() || bytes.entry_in_memory() || input.stage > 0) return true;
-  Result<std::shared_ptr<const Columns>> columns =
-      plan_->keyed_stage(bytes.entry->stage).cache->open(bytes.entry->key, std::move(bytes.pieces.front().bytes));
-  if (columns.ok()) bytes.entry->columns = std::move(*columns);
-  return columns.ok();
+  const auto open = [&](StoredBytes::Entry& entry) {
+    if (entry.columns) return true;
+    Result<std::shared_ptr<const Columns>> columns =
+        plan_->keyed_stage(entry.stage).cache->open(entry.key, std::move(bytes.pieces[*entry.piece].bytes));
+    if (columns.ok()) entry.columns = std::move(*columns);
+    return columns.ok();
+  };
+  if (input.stage > 0) return true;
+  return (!bytes.entry || open(*bytes.entry)) && std::ranges::all_of(bytes.part_entries, open);
 }
 
 // Stores the row's result in the stage, and ends the flight of the entry.
@@ -129,8 +192,9 @@ Status RowWork::store_row(size_t index, RowInput& input, const BatchJob& batch, 
                           WorkMemory& memory) const {
   const KeyedStage& stage = plan_->keyed_stage(index);
   // Values are computed whether or not the result is stored, since the output of later stages must
-  // not depend on that.
-  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  // not depend on that. Those of other parts are no matter of this stage.
+  for (size_t i = 0; i < record.size(); ++i)
+    if (stage.part.empty() || stage.in_entry[i]) FOREBAY_RETURN_IF_ERROR(record[i].materialize(memory));
   if (!stage.cache) return {};
   if (const std::optional<Identity> key = stage.keys->store_key(batch, row, input.entry.version_read())) {
     stage.store(*key, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9,

@@ -205,7 +205,7 @@ bool RowWork::prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement
     return false;
   }
   if (!read(input, batch, result)) return false;
-  if (open_entry(input)) return true;
+  if (open_entries(input)) return true;
   result.verdict = Verdict::kEntryDamaged;
   return false;
 }
@@ -224,7 +224,7 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& p
     }
     const uint64_t made = memory.reserved() - before;
     const bool replacement_needs_no_read =
-        !plan_->fetches && !input.bytes.has_entry() && !plan_->starts_with_user_code() && input.stage == 0;
+        !plan_->fetches && !input.bytes.has_any_entry() && !plan_->starts_with_user_code() && input.stage == 0;
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
     if (result.verdict != Verdict::kReplaced || !replacement_needs_no_read) {
@@ -279,6 +279,11 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& pl
   size_t stage = starts_from_entry ? input.bytes.entry->stage + 1 : input.stage;
   result.first_stage = result.end_stage = stage;
   for (; stage < plan_->stages.size(); ++stage) {
+    if (const StoredBytes::Entry* const entry = find_part_entry(input.bytes, stage)) {
+      stage = entry->stage;
+      FOREBAY_RETURN_IF_ERROR(plan_->keyed_stage(stage).restore(*entry->columns, record, input.extras));
+      continue;
+    }
     if (const auto* user_code = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : user_code->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       input.record = std::move(record);
@@ -333,7 +338,9 @@ Result<Record> RowWork::begin_row(RowInput& input, const BatchJob& batch, const 
   if (input.bytes.entry_in_memory()) {
     const StoredBytes::Entry& entry = *input.bytes.entry;
     const KeyedStage& stage = plan_->keyed_stage(entry.stage);
-    FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
+    // One call loads all fields that need no stored bytes.
+    if (stage.needs_before()) FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, Buffer(), record));
+    FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, record, input.extras));
     if (stage.marks_replayed) record.push_back(replayed_mark(batch, row));
   } else if (plan_->chunks) {
     const RowInBlock place = placement.block->locate(id);
@@ -341,8 +348,9 @@ Result<Record> RowWork::begin_row(RowInput& input, const BatchJob& batch, const 
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
-    FOREBAY_RETURN_IF_ERROR(input.bytes.pieces.size() > 1 ? plan_->samples().load_all(id, input.bytes.all(), record)
-                                                          : plan_->samples().load(id, input.bytes.only(), record));
+    const bool one_object = input.bytes.part_entries.empty() && input.bytes.pieces.size() <= 1;
+    FOREBAY_RETURN_IF_ERROR(one_object ? plan_->samples().load(id, input.bytes.only(), record)
+                                       : plan_->samples().load_all(id, objects_of(input.bytes), record));
   }
   return record;
 }

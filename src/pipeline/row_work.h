@@ -135,7 +135,11 @@ class RowWork {
                   RowResult& result) const;
   void note_missing_entry(size_t index, RowInput& input, const BatchJob& batch) const;
   bool find_in_stage(size_t index, const Identity& key, RowInput& input, const BatchJob& batch) const;
-  bool open_entry(RowInput& input) const;
+  void find_parts(RowInput& input, const BatchJob& batch) const;
+  const StoredBytes::Entry* find_part_entry(const StoredBytes& bytes, size_t begin) const;
+  bool is_replaced(const StoredBytes& bytes, size_t object) const;
+  std::vector<Buffer> objects_of(const StoredBytes& bytes) const;
+  bool open_entries(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;

@@ -132,7 +132,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
     plan.fetches = false;
     KeyedStage cache;
     cache.schema = plan.source->schema();
-    cache.from_source = {std::nullopt, size_t{1}};
+    cache.from_before = {std::nullopt, size_t{1}};
     cache.in_entry = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(cache));
     plan.keyed = {0};

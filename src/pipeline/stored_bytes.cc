@@ -32,7 +32,19 @@ bool StoredBytes::find(EntryCache& cache, const EntryRef& ref, size_t stage) {
   if (!found) return false;
   entry = Entry{ref.key, stage, std::move(found->columns)};
   store = found->store;
-  if (!entry->columns) pieces.push_back({std::move(found->request)});
+  if (entry->columns) return true;
+  entry->piece = pieces.size();
+  pieces.push_back({std::move(found->request)});
+  return true;
+}
+
+bool StoredBytes::find_part(EntryCache& cache, const EntryRef& ref, size_t stage) {
+  std::optional<EntryCache::Found> found = cache.find(ref);
+  if (!found) return false;
+  part_entries.push_back({ref.key, stage, std::move(found->columns)});
+  if (part_entries.back().columns) return true;
+  part_entries.back().piece = pieces.size();
+  pieces.push_back({std::move(found->request), {}, found->store});
   return true;
 }
 

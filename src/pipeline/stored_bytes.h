@@ -27,18 +27,26 @@ struct StoredBytes {
     Hash128 key;
     size_t stage = 0;                        ///< the keyed stage that has it; 0 for chunks
     std::shared_ptr<const Columns> columns;  ///< set if the entry is in memory
+    std::optional<size_t> piece = {};        ///< the piece that has its bytes, if it is read
   };
 
   bool looked_up = false;      ///< reused, since a cache counts look-ups
   std::optional<Entry> entry;  ///< nothing if the bytes are those of the source
-  Store* store = nullptr;      ///< of the first piece; null if nothing is read
+  /// Entries of single parts of a zip. The pieces are then the objects of the other parts, in their
+  /// order, and behind them the entries that are read.
+  std::vector<Entry> part_entries = {};
+  Store* store = nullptr;  ///< of the first piece; null if nothing is read
   std::vector<Piece> pieces;
   bool pieces_read = false;  ///< all pieces have been read
   Claim claim;               ///< for the bytes of the pieces that are in no flight
 
   bool has_entry() const { return entry.has_value(); }
+  /// Whether anything comes from a cache.
+  bool has_any_entry() const { return has_entry() || !part_entries.empty(); }
   /// Whether the entry is in memory.
   bool entry_in_memory() const { return entry && entry->columns; }
+  /// Whether all of the element is in memory because caches had it there.
+  bool found_in_memory() const { return entry_in_memory() || (!part_entries.empty() && pieces.empty()); }
   /// Whether a store has to be read before the element can be processed.
   bool needs_read() const { return !pieces_read && !pieces.empty(); }
   /// Bytes of all pieces; an estimate if a request has no expected size and has not been answered.
@@ -51,6 +59,8 @@ struct StoredBytes {
 
   /// Looks an entry up. Returns false, and changes nothing, if the cache does not have it.
   bool find(EntryCache& cache, const EntryRef& ref, size_t stage);
+  /// Adds the entry of a part in the same way. Its piece, if any, is the last one.
+  bool find_part(EntryCache& cache, const EntryRef& ref, size_t stage);
   /// Sets the pieces of a sample.
   void set(SampleSource::Fetch fetch);
   /// Sets at least that many bytes aside for each piece whose size is a guess.

@@ -198,6 +198,7 @@ void bind_foreign_call(nb::module_& module) {
           nb::sig("def key(self) -> tuple[int, int, int, int]"), "(seed, epoch, id, occurrence).")
       .def_prop_ro("random_index", &SampleCall::random_index, "Place among the random operators.")
       .def_prop_ro("sample", &SampleCall::sample, "Id of the sample.")
+      .def_prop_ro("item", &SampleCall::item, "Index of the sample in the user's data set, which is to give it.")
       .def_prop_ro(
           "name", [](const SampleCall& call) { return to_text(call.sample_name()); }, nb::sig("def name(self) -> str"),
           "What messages call the sample.")

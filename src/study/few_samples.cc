@@ -8,7 +8,10 @@
 
 #include "base/chunk_source.h"
 #include "base/part_search.h"
+#include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 
@@ -271,7 +274,12 @@ std::shared_ptr<const Source> representative_subset(std::shared_ptr<const Source
 }
 
 bool supports_subset(const OpSpec& source) {
+  // The parts of a zip find their samples by the numbers that these have there.
+  const auto needs_numbers = [&](const PipelinePart& part) {
+    return is_source(part.pipeline.steps().front(), SourceKind::kUserCode) || catalog().chooses_by_itself(source, part);
+  };
   if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
+  if (std::ranges::any_of(source.parts, needs_numbers)) return false;
   const auto* chunks = source.opened->as_chunks();
   if (source.opened->size() == 0 || !source.opened->identity(0)) return false;
   return source.opened->learned_versions() == nullptr && (chunks == nullptr || chunks->kept_rows() == nullptr);

@@ -74,6 +74,16 @@ def test_a_mix_that_only_a_stream_could_end_has_no_length(parts, batches):
         assert len(live_of(rows(loader, 8))) > 100, "batches come all the same"
 
 
+def test_a_schedule_lets_a_stream_begin_behind_a_data_set_as_a_concat_would():
+    schedule = [(0, {"old": 1, "live": 0}), (OLD, {"old": 0, "live": 1})]
+    whole = fb.mix({"old": old(), "live": fb.stream(recorded())}, schedule=schedule, samples=2 * OLD).batch(32, last="partial")
+    with fb.Loader(whole, seed=4) as loader:
+        got = [x for _, _, x, _ in rows(loader)]
+        assert sorted(got[:OLD]) == list(range(OLD)) and got[OLD:] == list(range(LIVE, LIVE + OLD))
+        got = [x for _, _, x, _ in rows(loader)]
+        assert got == list(range(LIVE + OLD, LIVE + 3 * OLD)), "the schedule goes on over the epochs"
+
+
 def test_a_stream_gives_what_a_data_set_of_its_records_would_give():
     for weights, more in (({"old": 1, "live": 3}, {}), ({"old": 5, "live": 1}, {"samples": 5000}),
                           (None, {"schedule": [(0, {"old": 1, "live": 0}), (1500, {"old": 0, "live": 1})], "ramp": "linear", "samples": 4000})):
@@ -418,6 +428,7 @@ def stream():
     (fb.mix({"a": old(), "b": stream()}, temperature=2), "b: 0: stream", "no number of samples", "weights="),
     (fb.mix({"a": old(), "b": stream()}, weights=EVEN, end="all"), "b: 0: stream", "a stream never is", "samples="),
     (fb.concat(old(), b=stream()), "b: 0: stream", "no end behind which", "mix() with weights="),
+    (fb.concat(old(), b=stream()), "b: 0: stream", "or the next epoch", "with schedule= the stream may begin behind the others"),
     (fb.zip(old(), b=stream()), "b: 0: stream", "not there yet in a zip", "by itself"),
     (fb.mix({"a": stream(), "b": stream()}, weights=EVEN), "b: 0: stream", "the second stream", "one stream"),
     (fb.mix({"a": old(), "b": stream().take(5)}, weights=EVEN), "b: 1: take", "no first samples", "leave it out"),

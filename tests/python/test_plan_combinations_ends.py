@@ -253,8 +253,6 @@ def packed(d, name="a", length=16, **options):
 WRONG = [
     (lambda d: fb.zip(d.numbers("a").sample(60), d.beside("a")), "0: 1: sample", "only other parts have draws of their own", "put .sample() behind the zip"),
     (lambda d: fb.zip(d.numbers("a").balance(), d.beside("a")), "0: 1: balance", "only other parts have draws of their own", "put .balance() behind the zip"),
-    (lambda d: fb.zip(split(d.numbers("a")), d.beside("a")), "0: 1: keep_keys", "would leave those of the others without partners", "fb.split(fb.zip("),
-    (lambda d: fb.zip(split(d.numbers("a"), by="label"), d.beside("a")), "0: 1: keep_groups", "would leave those of the others without partners", "choose behind the zip"),
     (lambda d: fb.zip(d.numbers("a"), t=packed(d)), "t: 1: shuffle", "that of its first part", "behind the zip"),
     (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "steps that change its own fields only", "put .pack() behind the zip"),
     (lambda d: fb.zip(d.zip("a"), z=d.numbers("b")), "0: 0: zip", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
@@ -345,6 +343,8 @@ REFUSED = [
     (lambda d: loaded(mixed(d).batch(4), steps_per_epoch=3), fb.InvalidArgument, "steps_per_epoch= and journal= are for streams"),
     (lambda d: begun(bucketed(mixed(d)), list, shard_by="locality", hosts=1), fb.Unsupported, r"\.bucket\(\) gives each rank a batch of like lengths as a whole"),
     (lambda d: begun(fb.zip(d.numbers("a"), d.beside("b")).batch(4), list), fb.InvalidArgument, "'0' has 60 samples and '1' has 90"),
+    (lambda d: begun(fb.zip(split(d.numbers("a")), d.beside("a")).batch(4), list), fb.InvalidArgument, "'0' has [1-5][0-9] samples and '1' has 60"),
+    (lambda d: begun(fb.zip(split(d.numbers("a"), by="x"), d.beside("a")).batch(4), list), fb.InvalidArgument, "'0' has [1-5][0-9] samples and '1' has 60"),
     (lambda d: begun(d.zip("a").sample(61, replacement=False).batch(4), list), fb.InvalidArgument, "without replacement"),
     (lambda d: begun(mixed(d).bucket("w", tokens=0.5, samples=1).collate(lambda samples: None), list), Exception, "None"),
     (lambda d: fb.split(mixed(d), train=0.5, stratify="label"), fb.Unsupported, "Each class has the shares already"),

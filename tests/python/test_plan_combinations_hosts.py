@@ -221,6 +221,7 @@ CACHED = {
     "concat": lambda d, at: fb.concat(kept(d.photos(), at).shuffle(), kept(d.photos(), at).shuffle().repeat(1.5)),
     "cache behind": lambda d, at: kept(fb.mix({"one": d.photos().shuffle(), "two": d.photos().shuffle()}, weights={"one": 1, "two": 1}, samples=40), at),
     "zip": lambda d, at: fb.zip(image=d.photos(), mask=d.masks(), on="key").shuffle().resize(24, field=["image", "mask"]).cache(ram=0, disk="8MiB", dir=str(at)),
+    "parts of a zip": lambda d, at: fb.zip(image=kept(d.photos(), at), mask=d.masks().cache(ram="8MiB", disk=0), on="key").shuffle().resize(24, field="mask"),
     "drawn": lambda d, at: kept(d.photos(), at).shuffle().sample(40),
     "balanced": lambda d, at: kept(d.photos(), at).shuffle().balance(samples=40),
     "repeated": lambda d, at: kept(d.photos(), at).shuffle().repeat(2.5),

@@ -44,6 +44,7 @@ class _Call(NamedTuple):
     key: tuple[int, int, int, int]
     random_index: int
     fields: Any  # of a sample or a batch, or a list of samples
+    item: int  # index in a data set; unused by other functions
 
     def input(self) -> Any:
         return self.fields
@@ -76,7 +77,7 @@ class _Remote:
     def __call__(self, call: Any) -> Any:
         try:
             fields = call.input() if self._step > 0 else {}
-            return self._pool.call(None, self._step, call.key, call.random_index, fields)
+            return self._pool.call(None, self._step, call.key, call.random_index, fields, getattr(call, "item", -1))
         except WorkerDied as error:
             error.sample, error.key, error.operator = call.sample, call.name, self.name
             raise

@@ -24,8 +24,10 @@ class RowsByValue {
  public:
   static Result<RowsByValue> of(const JoinedPart& part, const JoinValue& value) {
     RowsByValue index;
-    index.rows_.reserve(static_cast<size_t>(part.source->size()));
-    for (int64_t row = 0; row < part.source->size(); ++row) {
+    const int64_t all = part.own_size();
+    index.rows_.reserve(static_cast<size_t>(all));
+    for (int64_t i = 0; i < all; ++i) {
+      const int64_t row = part.row(i);
       FOREBAY_ASSIGN(const std::string text, value(part, row));
       index.rows_.push_back({hash128(text), row});
     }
@@ -77,11 +79,11 @@ struct Lonely {
 
 Result<JoinedRows> join_rows(const std::vector<JoinedPart>& parts, const JoinValue& value, Unmatched unmatched) {
   const JoinedPart& first = parts.front();
-  const int64_t all = first.source->size();
+  const int64_t all = first.own_size();
   std::vector<Hash128> hashes;
   hashes.reserve(static_cast<size_t>(all));
-  for (int64_t row = 0; row < all; ++row) {
-    FOREBAY_ASSIGN(const std::string text, value(first, row));
+  for (int64_t i = 0; i < all; ++i) {
+    FOREBAY_ASSIGN(const std::string text, value(first, first.row(i)));
     hashes.push_back(hash128(text));
   }
   // The partners in each part, -1 without one. One part after the other, so that one index is in
@@ -98,7 +100,7 @@ Result<JoinedRows> join_rows(const std::vector<JoinedPart>& parts, const JoinVal
       complete[row] = false;
       ++lonely.count;
       if (lonely.values.size() == Lonely::kShown) continue;
-      FOREBAY_ASSIGN(lonely.values.emplace_back(), value(first, static_cast<int64_t>(row)));
+      FOREBAY_ASSIGN(lonely.values.emplace_back(), value(first, first.row(static_cast<int64_t>(row))));
     }
     if (lonely.count > 0 && (unmatched == Unmatched::kError || lonely.count == all)) return lonely.to_status(all);
   }
@@ -106,7 +108,7 @@ Result<JoinedRows> join_rows(const std::vector<JoinedPart>& parts, const JoinVal
   matches.others.resize(partners.size());
   for (size_t row = 0; row < hashes.size(); ++row) {
     if (!complete[row]) continue;
-    matches.first.push_back(static_cast<int64_t>(row));
+    matches.first.push_back(first.row(static_cast<int64_t>(row)));
     for (size_t part = 0; part < partners.size(); ++part) matches.others[part].push_back(partners[part][row]);
   }
   return matches;

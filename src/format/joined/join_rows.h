@@ -24,8 +24,9 @@ struct JoinedRows {
 /// The value of a sample by which it is joined, as text. Called once for each sample.
 using JoinValue = std::function<Result<std::string>(const JoinedPart& part, int64_t row)>;
 
-/// Finds for each sample of the first part those of the others with the same value. Takes 24 bytes
-/// for each sample of the largest of the others.
+/// Finds for each sample of the first part those of the others with the same value. The samples of
+/// a part are its `rows`, ascending, if these are set. Takes 24 bytes for each sample of the largest
+/// of the others.
 ///
 /// InvalidArgument, with the first few, if a value occurs twice in another part than the first, if
 /// a sample of the first part has no partner and `unmatched` is kError, or if none has one.

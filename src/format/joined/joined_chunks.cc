@@ -33,9 +33,10 @@ Result<ColumnValues> joined_column(const Field& field, std::vector<Value> rows, 
 
 }  // namespace
 
-JoinedChunks::JoinedChunks(std::vector<JoinedPart> parts, std::shared_ptr<const std::vector<uint64_t>> kept)
+JoinedChunks::JoinedChunks(std::vector<JoinedPart> parts, std::shared_ptr<const std::vector<uint64_t>> kept,
+                           std::optional<Hash128> version)
     : parts_(std::move(parts)), first_(shared_as_chunks(parts_.front().source)), kept_(std::move(kept)),
-      version_(joined_version(parts_, first_->size())) {
+      version_(version ? *version : joined_version(parts_, first_->size())) {
   std::vector<Origin> origins;
   for (size_t part = 0; part < parts_.size(); ++part)
     for (size_t field = 0; field < parts_[part].source->schema().size(); ++field) origins.push_back({part, field});

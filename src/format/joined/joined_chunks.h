@@ -16,8 +16,11 @@ class JoinedChunks final : public ChunkSource {
  public:
   /// `parts`: the first is a ChunkSource without a filter and without `rows`; the others are
   /// SampleSources that fetch nothing. `kept`: the rows that have a partner in each part, as in
-  /// kept_rows(); null if all have.
-  JoinedChunks(std::vector<JoinedPart> parts, std::shared_ptr<const std::vector<uint64_t>> kept);
+  /// kept_rows(); null if all have. `version`: as for JoinedSamples.
+  JoinedChunks(std::vector<JoinedPart> parts, std::shared_ptr<const std::vector<uint64_t>> kept,
+               std::optional<Hash128> version = {});
+
+  const std::vector<JoinedPart>& parts() const { return parts_; }
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return first_->size(); }

@@ -33,6 +33,8 @@ struct JoinedPart {
     const int64_t number = count == 0 ? id : id / stride % count;
     return rows ? static_cast<int64_t>((*rows)[static_cast<size_t>(number)]) : number;
   }
+  /// The number of its samples before it is joined: all, or the chosen ones in `rows`.
+  int64_t own_size() const { return rows ? static_cast<int64_t>(rows->size()) : source->size(); }
   /// True if a field of its samples needs their stored objects.
   bool fetches() const;
 };

@@ -8,8 +8,9 @@
 
 namespace forebay {
 
-JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size)
-    : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)), version_(joined_version(parts_, size)) {
+JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size, std::optional<Hash128> version)
+    : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)),
+      version_(version ? *version : joined_version(parts_, size)) {
   for (size_t part = 0; part < parts_.size(); ++part) {
     reads_.push_back(parts_[part].fetches());
     lengths_.push_back(known_lengths(*parts_[part].source));
@@ -21,6 +22,15 @@ int64_t JoinedSamples::ids() const {
   int64_t all = size_;
   for (const JoinedPart& part : parts_) all *= part.drawn ? part.count : 1;
   return all;
+}
+
+std::optional<size_t> JoinedSamples::object_of(const std::string& part) const {
+  size_t object = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].name == part) return reads_[i] ? std::optional(object) : std::nullopt;
+    object += reads_[i] ? 1 : 0;
+  }
+  return std::nullopt;
 }
 
 std::optional<Identity> JoinedSamples::identity(int64_t id) const {

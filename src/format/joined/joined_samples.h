@@ -16,12 +16,15 @@ namespace forebay {
 class JoinedSamples final : public SampleSource, public KnownLengths, public ValuePlaces {
  public:
   /// `parts`: at least one, all of them SampleSources with that many rows, or with draws of their own
-  /// and numbered by number_draws().
-  JoinedSamples(std::vector<JoinedPart> parts, int64_t size);
+  /// and numbered by number_draws(). `version`: that of the same parts before they had chosen their
+  /// samples, if they have: choices follow from the pipeline, and are no other data.
+  JoinedSamples(std::vector<JoinedPart> parts, int64_t size, std::optional<Hash128> version = {});
 
   const std::vector<JoinedPart>& parts() const { return parts_; }
   /// End of the ids of samples: more than size() if parts have draws of their own.
   int64_t ids() const;
+  /// The number of the part's object among those that fetch() names. Nothing if it has none.
+  std::optional<size_t> object_of(const std::string& part) const;
   /// The part that gives a field.
   const JoinedPart& part_of(size_t field) const { return parts_[fields_[field].part]; }
 

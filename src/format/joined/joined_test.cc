@@ -8,6 +8,7 @@
 #include "format/arrays.h"
 #include "format/joined/join_rows.h"
 #include "format/joined/joined_samples.h"
+#include "format/joined/part_of_source.h"
 
 namespace forebay {
 namespace {
@@ -54,6 +55,41 @@ TEST(JoinRows, names_samples_without_a_partner_or_leaves_them_out) {
 TEST(JoinRows, a_partner_is_unique) {
   const Status status = join_rows(two_parts({1}, {2, 1, 2}), value_text, Unmatched::kDrop).status();
   EXPECT_NE(status.message().find("two samples of the part 'b' are '2'"), std::string::npos) << status.message();
+}
+
+TEST(JoinRows, joins_the_chosen_samples_of_parts) {
+  auto parts = two_parts({5, 7, 5, 9}, {7, 9, 5, 9});
+  parts[0].rows = packed_rows({1, 2, 3});
+  parts[1].rows = packed_rows({0, 2, 3});
+  const auto rows = join_rows(parts, value_text, Unmatched::kError).value();
+  EXPECT_EQ(rows.first, (RowNumbers{1, 2, 3}));
+  EXPECT_EQ(rows.others, (std::vector<RowNumbers>{{0, 2, 3}})) << "the other 9 was not chosen";
+  parts[1].rows = packed_rows({0, 1});
+  const Status status = join_rows(parts, value_text, Unmatched::kError).status();
+  EXPECT_NE(status.message().find("1 of 3 samples have no partner in the part 'b': '5'"), std::string::npos)
+      << status.message();
+}
+
+TEST(PartOfSource, is_the_data_set_of_the_part_by_the_ids_of_the_pairs) {
+  std::vector<JoinedPart> parts = two_parts({1, 2, 3}, {10, 20, 30});
+  parts[1].rows = packed_rows({2, 0, 2});
+  const auto joined = std::make_shared<const JoinedSamples>(parts, 3);
+  const auto part = part_of_source(joined, "b");
+  EXPECT_EQ(part->key(1), parts[1].source->key(0));
+  EXPECT_EQ(part->identity(0)->hash, parts[1].source->identity(2)->hash);
+  EXPECT_EQ(part->identity(0)->hash, part->identity(2)->hash);
+  Record record;
+  ASSERT_TRUE(part->as_samples()->load(0, Buffer(), record).ok());
+  EXPECT_EQ(*record[0].tensor.data<int64_t>(), 30);
+  EXPECT_EQ(part_of_source(joined, ""), joined);
+  EXPECT_EQ(part_of_source(parts[0].source, "b"), parts[0].source) << "it has no parts";
+  EXPECT_EQ(row_in_part(*joined, "b", 2), 2);
+  EXPECT_EQ(row_in_part(*joined, "b", 1), 0);
+  EXPECT_EQ(row_in_part(*joined, "", 1), 1);
+  EXPECT_EQ(row_in_part(*parts[0].source, "b", 1), 1);
+  EXPECT_EQ(joined->object_of("b"), std::nullopt) << "nothing is read";
+  EXPECT_EQ(JoinedSamples(parts, 2, joined->version()).version(), joined->version());
+  EXPECT_FALSE(JoinedSamples(parts, 2).version() == joined->version());
 }
 
 TEST(JoinedSamples, have_the_fields_of_all_parts) {

@@ -1,5 +1,6 @@
 #include "loader/compile/cache_place.h"
 
+#include <algorithm>
 #include <span>
 
 #include <fmt/format.h>
@@ -93,6 +94,18 @@ Hash128 prefix_identity(const Description& description, size_t step) {
     if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));
   }
   return hasher.digest();
+}
+
+Hash128 prefix_identity_in_part(const Description& description, size_t step) {
+  const std::vector<OpSpec>& steps = description.steps();
+  const auto is_cache = [](const OpSpec& op) { return catalog().has_effect(op, OpEffect::kCaching); };
+  int64_t caches = 0;  // of the part, up to the step
+  for (size_t i = 1; i <= step; ++i) caches += steps[i].part == steps[step].part && is_cache(steps[i]) ? 1 : 0;
+  const auto part = std::ranges::find(steps.front().parts, steps[step].part, &PipelinePart::name);
+  const std::vector<OpSpec>& own = part->pipeline.steps();
+  size_t end = 0;
+  while (caches > 0) caches -= is_cache(own[++end]) ? 1 : 0;
+  return prefix_identity(part->pipeline, end);
 }
 
 std::string prefix_description(const Description& description, size_t step) {

@@ -13,6 +13,9 @@ namespace forebay {
 /// holds only for this very description in this process.
 Hash128 prefix_identity(const Description& description, size_t step);
 
+/// The same for a step of a part of a zip: the identity that it has in the part by itself.
+Hash128 prefix_identity_in_part(const Description& description, size_t step);
+
 /// Returns a text that differs for different values, even if their strings are not valid UTF-8.
 std::string identity_text(const Json& value);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "forebay/pipeline.h"
+#include "loader/describe/check.h"
 #include "pipeline/op_spec.h"
 
 namespace forebay {
@@ -32,6 +33,19 @@ TEST(PrefixIdentity, DoesNotDependOnSelectionAndOrder) {
   EXPECT_EQ(place, place_of(decoded().cache()));
   EXPECT_EQ(place, place_of(decoded().filter([](const Sample&) -> Result<bool> { return true; })));
   EXPECT_EQ(place, prefix_identity(decoded().cache().resize(7).batch(3).description(), 2));
+}
+
+TEST(PrefixIdentity, InAPartOfAZipIsThatOfThePartByItself) {
+  const Pipeline part = images("photos").decode_image().cache().resize(8).cache();
+  const Pipeline zipped = zip({{"a", files("x/*.bin").cache()}, {"b", part}});
+  const Description branch = branches_of(zipped.description()).front().description;
+  std::vector<Hash128> places;
+  for (size_t i = 1; i < branch.steps().size(); ++i)
+    if (branch.steps()[i].name == "cache" && branch.steps()[i].part == "b")
+      places.push_back(prefix_identity_in_part(branch, i));
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(places[0], prefix_identity(part.description(), 2));
+  EXPECT_EQ(places[1], prefix_identity(part.description(), 4));
 }
 
 TEST(PrefixIdentity, InvalidUtf8IsDistinguished) {

@@ -7,6 +7,7 @@
 
 #include "base/chunk_source.h"
 #include "format/joined/joined_samples.h"
+#include "format/joined/part_of_source.h"
 #include "loader/compile/cache_place.h"
 #include "loader/compile/needed_steps.h"
 #include "loader/compile/packing_step.h"
@@ -18,6 +19,7 @@
 #include "pipeline/cache_rules.h"
 #include "pipeline/content_keys.h"
 #include "pipeline/operator_bytes.h"
+#include "pipeline/part_fields.h"
 
 namespace forebay {
 
@@ -108,7 +110,10 @@ class Compiler {
     if (chunks) {
       FOREBAY_ASSIGN(begin, add_chunk_ops());
     }
-    for (size_t i = begin; i < needed_.steps.size(); ++i) FOREBAY_RETURN_IF_ERROR(add_step(i));
+    for (size_t i = begin; i < needed_.steps.size(); ++i) {
+      begin_part(i);
+      FOREBAY_RETURN_IF_ERROR(add_step(i));
+    }
     Schema output = inference_.schemas.back();
     if (input_.as_filter) {
       FOREBAY_RETURN_IF_ERROR(add_filter(input_.description->steps()[input_.end], output));
@@ -208,6 +213,19 @@ class Compiler {
     if (wrong.empty()) return {};
     return internal_error(fmt::format("the plan of a pipeline is wrong: {}\nthe pipeline:\n{}\nits plan:\n{}", wrong,
                                       input_.description->to_string(), needed_.description.to_string()));
+  }
+
+  // Begins a stage at the first step of a part of a zip that has a cache: an entry of the part
+  // replaces the stages from there on. Rows of chunks have the fields of all parts, and so have
+  // their entries.
+  void begin_part(size_t i) {
+    const std::string& part = step_at(i).part;
+    if (as_joined(*plan_->source) == nullptr || part.empty() || part == part_.name) return;
+    part_ = {part, plan_->stages.size(), inference_.schemas[i - 1]};
+    const auto caches = [&](const OpSpec& op) {
+      return op.part == part && catalog().has_effect(op, OpEffect::kCaching);
+    };
+    stage_ends_ |= std::ranges::any_of(needed_.description.steps(), caches);
   }
 
   Status add_step(size_t i) {
@@ -392,9 +410,11 @@ class Compiler {
     if (!input_.open_cache) return {};
     auto [stage, cached] = stage_at(i);
     if (cached.size() == 0 && !stage.schema.open_ended) return {};
-    const Hash128 identity = identity_before(i, cached);
+    const Hash128 identity = identity_before(i, cached, stage.part);
     FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], identity, fixed_bytes(cached)));
-    stage.keys = std::make_shared<ContentKeys>(stage.cache, plan_->source, identity, plan_->fetches);
+    const auto source = part_of_source(plan_->source, stage.part);
+    const bool fetches = stage.part.empty() ? plan_->fetches : stage.object.has_value();
+    stage.keys = std::make_shared<ContentKeys>(stage.cache, source, identity, fetches);
     // Rows of chunks are looked up when their batch is planned, and only one task reads a chunk.
     if (!chunks_) stage.flights = stage.cache->flights();
     add_keyed(std::move(stage));
@@ -428,32 +448,54 @@ class Compiler {
     KeyedStage& stage = result.stage;
     stage.name = step_at(i).name;
     stage.schema = inference_.schemas[i - 1];
+    if (const JoinedSamples* const joined = as_joined(*plan_->source); joined != nullptr && !step_at(i).part.empty()) {
+      stage.part = part_.name;
+      stage.begin = part_.begin;
+      stage.object = joined->object_of(stage.part);
+    }
     for (const Field& field : stage.schema) {
-      const bool is_live = needed_.live[i].contains(field.name);
-      stage.from_source.push_back(
-          is_live ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
-      stage.in_entry.push_back(is_live && !stage.from_source.back());
+      const bool is_live = needed_.live[i].contains(field.name), own = name_in_part(stage.part, field.name).has_value();
+      stage.from_before.push_back(is_live ? field_before(stage, field.name, i) : std::nullopt);
+      stage.in_entry.push_back(is_live && own && !stage.from_before.back());
       if (stage.in_entry.back()) result.cached.push_back(field);
     }
     return result;
   }
 
+  // The field of the record before stage `stage.begin` that is unchanged before step `i`.
+  std::optional<size_t> field_before(const KeyedStage& stage, const std::string& name, size_t i) const {
+    if (!name_in_part(stage.part, name)) return part_.before.find(name);
+    const auto field = untouched_field(needed_.description, inference_, *input_.source, name, i);
+    if (!field || stage.part.empty()) return field;
+    return part_.before.find(input_.source->schema()[*field].name);
+  }
+
   // Identity of the samples before a step (an index into the needed steps): it covers the steps
   // that are carried out, and the fields in `cached` that they make.
-  Hash128 identity_before(size_t cache, const Schema& cached) const {
+  // That of a part of a zip covers its own steps and fields, so that it is the part's by itself.
+  Hash128 identity_before(size_t cache, const Schema& cached, const std::string& part = "") const {
     Hasher hasher;
     const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
-    const Hash128 prefix = prefix_identity(*input_.description, step);
+    const Hash128 prefix =
+        part.empty() ? prefix_identity(*input_.description, step) : prefix_identity_in_part(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
-    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).shown_name() + identity_text(step_at(i).args) + ";");
-    for (const Field& field : cached) hasher.update(field.to_string() + ";");
+    for (size_t i = 1; i < cache; ++i) {
+      const OpSpec& op = step_at(i);
+      if (!part.empty() && op.part != part) continue;
+      hasher.update((part.empty() ? op.shown_name() : op.name) + identity_text(op.args) + ";");
+    }
+    for (Field field : cached) {
+      field.name = name_in_part(part, field.name).value_or(field.name);
+      hasher.update(field.to_string() + ";");
+    }
     hasher.update_value(kPackedForm);
     return hasher.digest();
   }
 
   void add_native(const std::string& name, std::unique_ptr<RecordOp> op) {
-    if (plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back()))
+    const bool ends = std::exchange(stage_ends_, false);
+    if (ends || plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back()))
       plan_->stages.push_back(NativeStage());
     std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
   }
@@ -516,6 +558,14 @@ class Compiler {
   NeededSteps needed_;
   Inference inference_;         // of the needed steps
   bool fields_chosen_ = false;  // a choice of fields follows the latest stage of user code or cache
+  // The part of a zip whose steps are being added: its first stage, and the fields before that.
+  struct Part {
+    std::string name;
+    size_t begin = 0;
+    Schema before;
+  };
+  Part part_;
+  bool stage_ends_ = false;  // the next operator begins a stage
   std::shared_ptr<BranchPlan> plan_;
   std::shared_ptr<ChunkPlan> chunks_;
 };

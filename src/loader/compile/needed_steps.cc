@@ -47,7 +47,7 @@ class Builder {
     }
     follow(def.role, use, behind);
     user_code_ |= def.role == OpRole::kFunction;
-    if (def.role == OpRole::kFunction && !op.attachment && use.reads.empty())
+    if (def.role == OpRole::kFunction && !op.attachment && use.reads.empty() && op.part.empty())
       names_.clear();  // the fields that it gives are not known
     push(std::move(narrowed), step, after);
   }
@@ -156,7 +156,7 @@ bool LiveFields::move_before(const OpSpec& op, const OpDef& def, const Schema& b
     case OpRole::kNone: return true;
     case OpRole::kChoice: return before_select(use);
     case OpRole::kNames: return before_rename(use);
-    case OpRole::kFunction: return before_function(use);
+    case OpRole::kFunction: return before_function(op, use);
     case OpRole::kValues: return before_values(use, before);
   }
   return true;
@@ -183,9 +183,9 @@ bool LiveFields::before_rename(const FieldUse& use) {
 }
 
 // The function runs even if its results are never read, because it may find a sample bad.
-bool LiveFields::before_function(const FieldUse& use) {
+bool LiveFields::before_function(const OpSpec& op, const FieldUse& use) {
   names_.insert(use.reads.begin(), use.reads.end());
-  all_ |= use.reads.empty();
+  all_ |= use.reads.empty() && op.part.empty();
   return true;
 }
 

@@ -30,7 +30,7 @@ class LiveFields {
  private:
   bool before_select(const FieldUse& use);
   bool before_rename(const FieldUse& use);
-  bool before_function(const FieldUse& use);
+  bool before_function(const OpSpec& op, const FieldUse& use);
   bool before_values(const FieldUse& use, const Schema& before);
 
   bool all_ = false;

@@ -27,6 +27,7 @@ const Catalog& catalog() {
     // Added here because they call functions of the user, which the module of operators does not
     // know.
     ops.push_back(map_op());
+    ops.push_back(dataset_items_op());
     ops.push_back(filter_op());
     ops.push_back(map_batch_op());
     ops.push_back(collate_op());

@@ -42,6 +42,8 @@ std::shared_ptr<const PartedSource> PartedSource::with_branch(size_t branch,
                                                               std::shared_ptr<const Source> source) const {
   auto changed = std::make_shared<PartedSource>(*this);
   changed->branches_[branch] = std::move(source);
+  for (size_t i = branch; i < branches_.size(); ++i)
+    changed->begins_[i + 1] = changed->begins_[i] + changed->branches_[i]->size();
   return changed;
 }
 

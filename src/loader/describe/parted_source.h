@@ -22,7 +22,7 @@ class PartedSource final : public Source {
   /// In the order of branches_of(). Parts within parts are resolved.
   const std::vector<std::shared_ptr<const Source>>& branch_sources() const { return branches_; }
 
-  /// The same with another source for one branch, which has the same schema, size and version.
+  /// The same with another source for one branch, which has the same schema and version.
   std::shared_ptr<const PartedSource> with_branch(size_t branch, std::shared_ptr<const Source> source) const;
 
   /// That of all branches if it is the same; otherwise open-ended.

@@ -58,6 +58,15 @@ TEST(PartedSource, has_a_version_of_names_and_versions_in_order) {
   EXPECT_FALSE(opened_source(mix({{"a", concat({counted(3)})}, {"b", counted(4)}}))->version() == version);
 }
 
+TEST(PartedSource, may_get_another_source_for_a_branch) {
+  const auto source = opened_source(mix({{"a", counted(3)}, {"b", counted(4)}, {"c", counted(2)}}));
+  const auto* parts = as_parted(*source);
+  const auto other = parts->with_branch(1, opened_source(counted(6)));
+  EXPECT_EQ(other->size(), 11);
+  EXPECT_EQ(other->key(9), other->branch_sources()[2]->key(0));
+  EXPECT_EQ(parts->size(), 9);
+}
+
 TEST(PartedSource, is_checked_with_the_fields_of_each_branch) {
   const Pipeline pipeline = mix({{"a", counted(3)}, {"b", counted(4, "y")}}).select({"x"}).batch(2);
   const auto source = opened_source(pipeline);

@@ -14,6 +14,7 @@
 #include "loader/describe/source_args.h"
 #include "loader/describe/stream_args.h"
 #include "loader/describe/table_args.h"
+#include "loader/describe/user_code.h"
 #include "loader/describe/webdataset_args.h"
 #include "loader/describe/zip_source.h"
 #include "ops/definition/args.h"
@@ -213,11 +214,7 @@ SourceDef arrays_source() {
 SourceDef dataset_source() {
   return {.name = "dataset",
           .help = "The user's own object, which gives a sample for an index.",
-          .args = {{"size", ArgType::kInt, true, nullptr, "how many samples there are"},
-                   {"version", ArgType::kText, false, nullptr, "changed with what the data set gives", ArgForm::kPlain,
-                    ArgUse::kVersion},
-                   {"epoch", ArgType::kBool, false, nullptr,
-                    "its set_epoch() is called, as what it gives follows the epoch", ArgForm::kNamed}},
+          .args = dataset_args(),
           .kind = SourceKind::kUserCode,
           .announced = [](const OpSpec&) { return open_ended(); },
           .check = check_dataset,

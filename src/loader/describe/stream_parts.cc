@@ -23,8 +23,10 @@ std::optional<Wrong> wrong_place_of_stream(const OpSpec& source) {
   if (catalog().joins_parts(source))
     return Wrong("streams as parts are not there yet in a zip", "write the stream to files, or load it by itself");
   if (def == nullptr || !def->mixes_parts)
-    return Wrong("a stream has no end behind which the next part could come",
-                 "use mix() with weights=, which say how much of each batch is the stream's");
+    return Wrong(
+        "a stream has no end behind which the next part, or the next epoch, could come",
+        "use mix() with weights=, which say how much of each batch is the stream's; with schedule= the stream "
+        "may begin behind the others: schedule=[(0, {\"old\": 1, \"live\": 0}), (n, {\"old\": 0, \"live\": 1})]");
   const auto given = [&](const char* name) { return !source.args.value(name, Json()).is_null(); };
   if (!given("weights") && !given("schedule"))
     return Wrong("a stream has no number of samples, from which its share could follow",

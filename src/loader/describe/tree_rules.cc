@@ -211,7 +211,7 @@ class Structure {
       const std::string place = place_in(path, i, steps[i]);
       if (wrong_places.contains(place)) continue;
       auto wrong = i == 0 ? wrong_source_in_zip(steps[i]) : wrong_step_in_zip(steps[i], order);
-      if (!wrong && i > 0) wrong = unnamed_fields_in_zip(std::span(steps).subspan(i));
+      if (!wrong) wrong = unnamed_fields_in_zip(std::span(steps).subspan(i));
       if (wrong) add(place, wrong->first, wrong->second);
     }
   }
@@ -304,19 +304,22 @@ struct End {
 Inference infer_branch(const Branch& branch, const Schema& source) {
   Inference inference = infer(branch.description, source, catalog());
   std::vector<Problem>& problems = inference.problems;
-  for (const Branch& drawn : branch.drawn) {
+  for (const Branch& part : branch.choosing) {
     // Their steps that change fields are steps of the branch, too.
-    const Schema own = PartFields(source, drawn.path.back()).own();
-    for (Problem& problem : infer(drawn.description, own, catalog()).problems)
+    Schema own = PartFields(source, part.path.back()).own();
+    own.open_ended |= is_source(part.description.steps().front(), SourceKind::kUserCode);
+    for (Problem& problem : infer(part.description, own, catalog()).problems)
       if (std::ranges::find(problems, problem.op, &Problem::op) == problems.end())
         problems.push_back(std::move(problem));
   }
   const std::vector<OpSpec>& steps = branch.description.steps();
-  for (size_t i = 0; !branch.drawn.empty() && i < steps.size(); ++i) {
+  const auto drawn = std::ranges::find_if(
+      branch.choosing, [](const Branch& part) { return find_step(part.description, OpEffect::kDrawing) != nullptr; });
+  for (size_t i = 0; drawn != branch.choosing.end() && i < steps.size(); ++i) {
     if (catalog().has_effect(steps[i], OpEffect::kPacking))
       problems.push_back({place_of(steps, i),
                           fmt::format("the part '{}' has draws of its own, and blocks of its samples are not there yet",
-                                      branch.drawn.front().path.back()),
+                                      drawn->path.back()),
                           "leave out .sample() in that part, or use .bucket() for samples of like lengths"});
   }
   return inference;

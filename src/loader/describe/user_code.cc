@@ -288,6 +288,32 @@ batch, whatever `on_error` says.)";
   return def;
 }
 
+std::vector<ArgDef> dataset_args() {
+  return {{"size", ArgType::kInt, true, nullptr, "how many samples there are"},
+          {"version", ArgType::kText, false, nullptr, "changed with what the data set gives", ArgForm::kPlain,
+           ArgUse::kVersion},
+          {"epoch", ArgType::kBool, false, nullptr, "its set_epoch() is called, as what it gives follows the epoch",
+           ArgForm::kNamed}};
+}
+
+OpDef dataset_items_op() {
+  OpDef def;
+  def.name = "dataset_items";
+  def.help = "The samples of a part of a zip, which the user's own object gives.";
+  def.args = dataset_args();
+  def.role = OpRole::kFunction;
+  def.made_by_sources = true;
+  def.uses = [](const OpSpec&, const Schema&) { return FieldUse(); };
+  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
+    Problems problems(found);
+    check_args(op.args, dataset_args(), problems);
+    if (op.part.empty()) problems.add("only a zip makes such a step", "take it out");
+    schema = Schema();
+    schema.open_ended = true;
+  };
+  return def;
+}
+
 OpDef filter_op() {
   OpDef def;
   def.name = "filter";
@@ -356,6 +382,7 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   stage.takes_all = !names_fields;
   for (size_t i = 0; i < before.size(); ++i) {
     if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
+    if (!name_in_part(op.part, before[i].name)) continue;
     stage.inputs.push_back(i);
     stage.input_schema.push_back(before[i]);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "forebay/pipeline.h"
 #include "pipeline/branch_plan.h"
@@ -8,6 +9,7 @@
 namespace forebay {
 
 class Problems;
+struct ArgDef;
 struct OpDef;
 struct OpSpec;
 
@@ -25,6 +27,10 @@ struct FilterAttachment {
 /// has those of functions on whole batches.
 OpDef map_op();
 OpDef filter_op();
+/// Arguments of the source `dataset`.
+std::vector<ArgDef> dataset_args();
+/// The step that makes the samples of a part of a zip whose source is `dataset`.
+OpDef dataset_items_op();
 
 /// Runs a C++ map function on the named fields of each record, or on all fields if `fields` is
 /// empty. Several compute threads call it at the same time, so the function must be thread-safe. An

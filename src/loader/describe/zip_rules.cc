@@ -16,15 +16,13 @@ std::optional<Wrong> wrong_source_in_zip(const OpSpec& source) {
   if (!source.parts.empty() || is_source(source, SourceKind::kParts))
     return Wrong("a part of a zip is one data set",
                  "zip the data sets, and put that into the mix or concat: concat(zip(a, b), zip(c, d))");
-  if (is_source(source, SourceKind::kUserCode))
-    return Wrong("a data set of user code in a zip is not there yet",
-                 "zip the other parts, and take from it in .map() behind the zip");
   return std::nullopt;
 }
 
 std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
   const OpDef* const def = catalog().find(step.name);
-  if (def == nullptr || def->effect == OpEffect::kContent) return std::nullopt;
+  if (def == nullptr || def->effect == OpEffect::kContent || def->effect == OpEffect::kCaching) return std::nullopt;
+  if (leaves_out_samples(def->effect)) return std::nullopt;
   if (order == PartOrder::kOwn && chooses_samples(def->effect)) return std::nullopt;
   switch (def->effect) {
     case OpEffect::kOrder:
@@ -35,11 +33,6 @@ std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
     case OpEffect::kDrawing:
       return Wrong("the first part gives the order of the zip, and only other parts have draws of their own",
                    fmt::format("put .{}() behind the zip", def->name));
-    case OpEffect::kKeys:
-    case OpEffect::kSelection:
-      return Wrong(
-          "a step that chooses samples of one part would leave those of the others without partners",
-          "choose behind the zip, where the samples have all parts: fb.split(fb.zip(…), …), or .filter() there");
     case OpEffect::kRepeating:
       if (order == PartOrder::kOwn)
         return Wrong("its draws go on for as long as the first part has samples", "leave it out");
@@ -53,10 +46,12 @@ std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
 std::optional<Wrong> unnamed_fields_in_zip(std::span<const OpSpec> steps) {
   const OpSpec& function = steps.front();
   // A C++ function has told the fields that it makes.
-  if (!catalog().has_role(function, OpRole::kFunction) || function.attachment) return std::nullopt;
+  const bool makes_any = catalog().has_role(function, OpRole::kFunction) || is_source(function, SourceKind::kUserCode);
+  if (!makes_any || function.attachment) return std::nullopt;
   const auto chooses = [](const OpSpec& step) { return catalog().has_role(step, OpRole::kChoice); };
   if (std::ranges::any_of(steps, chooses)) return std::nullopt;
-  return Wrong("a zip puts fields together by their names, and those that the function returns are not known",
+  return Wrong(fmt::format("a zip puts fields together by their names, and those that the {} returns are not known",
+                           is_source(function, SourceKind::kUserCode) ? "data set" : "function"),
                "name them with .select(\"…\") behind it in this part");
 }
 

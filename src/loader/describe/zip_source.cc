@@ -1,6 +1,7 @@
 #include "loader/describe/zip_source.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,8 +15,10 @@
 #include "format/joined/join_rows.h"
 #include "format/joined/joined_chunks.h"
 #include "format/joined/joined_samples.h"
+#include "format/joined/part_of_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/given_args.h"
+#include "loader/describe/sources.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 #include "pipeline/part_fields.h"
@@ -53,14 +56,54 @@ class ZipOpener {
   Result<std::shared_ptr<const Source>> run() {
     FOREBAY_RETURN_IF_ERROR(open_parts());
     FOREBAY_RETURN_IF_ERROR(hold_chunks());
-    const Json on = zip_arg(source_, "on");
-    FOREBAY_RETURN_IF_ERROR(on.is_null() ? match_positions() : match_values(on.get<std::string>()));
-    if (chunked_) return std::shared_ptr<const Source>(std::make_shared<JoinedChunks>(std::move(parts_), kept_));
-    FOREBAY_RETURN_IF_ERROR(number_draws(parts_, size_));
-    return std::shared_ptr<const Source>(std::make_shared<JoinedSamples>(std::move(parts_), size_));
+    return joined(
+        /*is_chosen=*/std::ranges::none_of(source_.parts, [&](const PipelinePart& part) { return leaves_out(part); }));
+  }
+
+  Result<std::shared_ptr<const Source>> run_again(const Source& opened, const ChosenInParts& chosen) {
+    for (const PipelinePart& part : source_.parts) {
+      parts_.push_back(*find_joined_part(opened, part.name));
+      parts_.back().rows = nullptr;
+      if (const auto of_part = chosen.find(part.name); of_part != chosen.end())
+        parts_.back().rows = packed_rows(ids_of(*of_part->second));
+      cuts_extensions_.push_back(cuts_extension(part));
+    }
+    chunked_ = opened.as_chunks() != nullptr;
+    version_ = opened.version();
+    return joined(/*is_chosen=*/true);
   }
 
  private:
+  // Until its parts have chosen their samples, the pairs of a zip are unknown: all that is needed of
+  // it are its fields.
+  Result<std::shared_ptr<const Source>> joined(bool is_chosen) {
+    const Json on = zip_arg(source_, "on");
+    if (!is_chosen) {
+      size_ = first().source->size();
+      for (const JoinedPart& part : parts_) size_ = part.drawn ? size_ : std::min(size_, part.source->size());
+    } else {
+      FOREBAY_RETURN_IF_ERROR(on.is_null() ? match_positions() : match_values(on.get<std::string>()));
+    }
+    if (chunked_)
+      return std::shared_ptr<const Source>(std::make_shared<JoinedChunks>(std::move(parts_), kept_, version_));
+    FOREBAY_RETURN_IF_ERROR(number_draws(parts_, size_));
+    return std::shared_ptr<const Source>(std::make_shared<JoinedSamples>(std::move(parts_), size_, version_));
+  }
+
+  bool leaves_out(const PipelinePart& part) const {
+    return catalog().chooses_by_itself(source_, part) && !catalog().has_own_draws(source_, part);
+  }
+
+  // Names in tar files have none.
+  static bool cuts_extension(const PipelinePart& part) { return part.pipeline.steps().front().name != "webdataset"; }
+
+  static std::vector<int64_t> ids_of(const Selection& selection) {
+    std::vector<int64_t> ids(static_cast<size_t>(selection.size()));
+    std::iota(ids.begin(), ids.end(), int64_t{0});
+    selection.ids_at(ids);
+    return ids;
+  }
+
   const JoinedPart& first() const { return parts_.front(); }
 
   Status open_parts() {
@@ -75,7 +118,7 @@ class ZipOpener {
             fmt::format("zip: the part '{}' has a filter=, which would move its rows against those of "
                         "the other parts; leave it out, and put .filter() behind the zip",
                         part.name));
-      cuts_extensions_.push_back(own.name != "webdataset");
+      cuts_extensions_.push_back(cuts_extension(part));
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
       parts_.back().drawn = catalog().has_own_draws(source_, part);
     }
@@ -110,9 +153,9 @@ class ZipOpener {
   }
 
   Status match_positions() {
-    size_ = first().source->size();
+    size_ = first().own_size();
     for (const JoinedPart& part : parts_) {
-      const int64_t size = part.source->size();
+      const int64_t size = part.own_size();
       if (part.drawn || size == size_) continue;
       if (zip_arg(source_, "end") != "first")
         return invalid_argument(fmt::format(
@@ -120,11 +163,28 @@ class ZipOpener {
             "on=\"key\" or a field to join them by, end=\"first\" to end with the shortest, or .sample() in '{}' to "
             "draw "
             "from it",
-            first().name, first().source->size(), part.name, size, part.name));
+            first().name, first().own_size(), part.name, size, part.name));
       size_ = std::min(size_, size);
     }
-    if (chunked_ && size_ < first().source->size()) keep_only([&](int64_t id) { return id < size_; });
+    if (std::ranges::any_of(parts_, [](const JoinedPart& part) { return part.rows != nullptr; })) {
+      match_chosen_positions();
+    } else if (chunked_ && size_ < first().source->size()) {
+      keep_only([&](int64_t id) { return id < size_; });
+    }
     return {};
+  }
+
+  // The i-th chosen sample of each part.
+  void match_chosen_positions() {
+    JoinedRows matches;
+    std::vector<size_t> numbers;  // of parts without draws
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      if (parts_[part].drawn) continue;
+      numbers.push_back(part);
+      std::vector<int64_t>& rows = part == 0 ? matches.first : matches.others.emplace_back();
+      for (int64_t i = 0; i < size_; ++i) rows.push_back(parts_[part].row(i));
+    }
+    set_matches(matches, numbers);
   }
 
   // Parts with draws of their own have no partners.
@@ -147,19 +207,22 @@ class ZipOpener {
     };
     const bool drops = zip_arg(source_, "missing") == "drop";
     FOREBAY_ASSIGN(const JoinedRows matches, join_rows(parts, value, drops ? Unmatched::kDrop : Unmatched::kError));
-    if (chunked_) {
-      spread(matches);
-    } else {
-      size_ = static_cast<int64_t>(matches.first.size());
-      if (size_ < first().source->size()) parts_.front().rows = packed_rows(matches.first);
-      for (size_t i = 1; i < numbers.size(); ++i) parts_[numbers[i]].rows = packed_rows(matches.others[i - 1]);
-    }
+    set_matches(matches, numbers);
     return {};
+  }
+
+  // `numbers`: of the parts that were matched.
+  void set_matches(const JoinedRows& matches, const std::vector<size_t>& numbers) {
+    if (chunked_) return spread(matches);
+    size_ = static_cast<int64_t>(matches.first.size());
+    parts_.front().rows = size_ < first().source->size() ? packed_rows(matches.first) : nullptr;
+    for (size_t i = 1; i < numbers.size(); ++i) parts_[numbers[i]].rows = packed_rows(matches.others[i - 1]);
   }
 
   // Ids of chunks number all rows, so rows without a partner keep theirs and are never chosen.
   void spread(const JoinedRows& matches) {
     const auto all = static_cast<size_t>(first().source->size());
+    parts_.front().rows = nullptr;
     for (size_t part = 1; part < parts_.size(); ++part) {
       std::vector<int64_t> rows(all, 0);
       for (size_t i = 0; i < matches.first.size(); ++i)
@@ -183,6 +246,11 @@ class ZipOpener {
   static Result<size_t> index_of(const JoinedPart& part, const std::string& on) {
     const Schema& schema = part.source->schema();
     const std::optional<size_t> index = schema.find(on);
+    if (schema.open_ended)
+      return unsupported(
+          fmt::format("zip: the fields of the part '{}' are known only once your data set was called for a sample; "
+                      "join it by position, or write the values of '{}' to an array or a list",
+                      part.name, on));
     if (!index)
       return invalid_argument(
           fmt::format("zip: the data set of the part '{}' has no field '{}'; it has {}. Join by "
@@ -217,10 +285,11 @@ class ZipOpener {
   const OpSpec& source_;
   const OpenSourceOptions& options_;
   std::vector<JoinedPart> parts_;
-  std::vector<bool> cuts_extensions_;  // of each part; names in tar files have none
+  std::vector<bool> cuts_extensions_;  // of each part
   bool chunked_ = false;               // the result is a JoinedChunks
   int64_t size_ = 0;                   // of a JoinedSamples
   std::shared_ptr<const std::vector<uint64_t>> kept_;
+  std::optional<Hash128> version_;  // of the same parts as they were opened
 };
 
 }  // namespace
@@ -262,8 +331,10 @@ Schema announced_zip(const OpSpec& source) {
   Schema all;
   for (const PipelinePart& part : source.parts) {
     if (part.pipeline.steps().empty()) continue;
-    const Schema own = announced_schema(part.pipeline.steps().front());
-    all.open_ended |= own.open_ended;
+    const OpSpec& first = part.pipeline.steps().front();
+    const Schema own = announced_schema(first);
+    // A step of the part makes the fields of a data set of the user's.
+    all.open_ended |= own.open_ended && !is_source(first, SourceKind::kUserCode);
     for (Field field : own) {
       field.name = name_in_zip(part.name, field.name);
       all.push_back(std::move(field));
@@ -274,6 +345,12 @@ Schema announced_zip(const OpSpec& source) {
 
 Result<std::shared_ptr<const Source>> open_zip(const OpSpec& source, const OpenSourceOptions& options) {
   return ZipOpener(source, options).run();
+}
+
+Result<std::shared_ptr<const Source>> join_chosen(const OpSpec& source, const Source& opened,
+                                                  const ChosenInParts& chosen) {
+  const OpenSourceOptions options;
+  return ZipOpener(source, options).run_again(opened, chosen);
 }
 
 }  // namespace forebay

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/source.h"
 #include "forebay/pipeline.h"
 #include "loader/describe/open_source.h"
 #include "pipeline/operator.h"
+#include "pipeline/selection.h"
 
 // The source of parts that lie side by side.
 
@@ -25,5 +28,12 @@ Schema announced_zip(const OpSpec& source);
 /// JoinedChunks if the first part is read in chunks and no other one from objects. Otherwise it is
 /// a JoinedSamples, and parts that are read in chunks are held in memory.
 Result<std::shared_ptr<const Source>> open_zip(const OpSpec& source, const OpenSourceOptions& options);
+
+/// Samples of parts that choose them by themselves, by the name of the part.
+using ChosenInParts = std::map<std::string, std::shared_ptr<const Selection>>;
+/// Joins the parts of an opened zip anew, of the parts that are named the chosen samples alone. A
+/// zip with such parts is joined only by this, once the choices are made. The version stays.
+Result<std::shared_ptr<const Source>> join_chosen(const OpSpec& source, const Source& opened,
+                                                  const ChosenInParts& chosen);
 
 }  // namespace forebay

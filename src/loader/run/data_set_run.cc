@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "forebay/ledger.h"
+#include "format/joined/part_of_source.h"
 #include "loader/compile/bucket_step.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
+#include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_job.h"
 #include "loader/peers/open_peers.h"
@@ -40,6 +42,12 @@ std::vector<std::shared_ptr<TieredCache>> without_places(
   return all;
 }
 
+// Whether items of a data set follow the epoch: of the source, or of a part beside others.
+bool reads_by_epoch(const OpSpec& source) {
+  const auto follows = [](const PipelinePart& part) { return follows_epoch(part.pipeline.steps().front()); };
+  return follows_epoch(source) || (catalog().joins_parts(source) && std::ranges::any_of(source.parts, follows));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std::shared_ptr<const Source> source) {
@@ -48,8 +56,7 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
   run->data_.branches = begin_branches(input.description(), run->source_, options.seed);
-  const auto draws_partners = [](const BranchData& branch) { return !branch.drawn.empty(); };
-  if (peers_requested(options.job.peers) && std::ranges::any_of(run->data_.branches, draws_partners))
+  if (peers_requested(options.job.peers) && std::ranges::any_of(run->data_.branches, &BranchData::draws_partners))
     return unsupported(
         "peers= is not for parts of a zip with .sample() or .balance() yet: leave it out, and each rank caches for "
         "itself");
@@ -66,7 +73,7 @@ bool DataSetRun::needs_pass() const {
     return std::ranges::any_of(data.branch.description.steps(), passes);
   };
   return std::ranges::any_of(data_.branches, [&](const BranchData& data) {
-    return branch_passes(data) || std::ranges::any_of(data.drawn, branch_passes);
+    return branch_passes(data) || std::ranges::any_of(data.choosing, branch_passes);
   });
 }
 
@@ -77,11 +84,12 @@ Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& bra
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
   const Description& description = branch.branch.description;
+  const std::shared_ptr<const Source> source = part_of_source(branch.source, description.steps()[step].part);
   FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache, open_step_cache({.description = description,
                                                                       .step = step,
                                                                       .content_id = cached,
                                                                       .min_entry_bytes = least_bytes,
-                                                                      .source = *branch.source,
+                                                                      .source = *source,
                                                                       .selection = *branch.chosen.selection,
                                                                       .memory_limit = input_.sizes.memory,
                                                                       .local_ranks = input_.sizes.local_ranks}));
@@ -124,12 +132,25 @@ Result<CompileInput> DataSetRun::choose_branch(RunSetup& setup, const CompileInp
   return input;
 }
 
+Status DataSetRun::join_parts(BranchData& branch) {
+  const std::shared_ptr<const Source> before = branch.source;
+  FOREBAY_RETURN_IF_ERROR(join_chosen_parts(&branch));
+  if (branch.source == before) return {};
+  const PartedSource* const parts = as_parted(*source_);
+  const auto number = static_cast<size_t>(&branch - data_.branches.data());
+  source_ = parts != nullptr ? parts->with_branch(number, branch.source) : branch.source;
+  return {};
+}
+
 Status DataSetRun::choose(RunSetup& setup) {
   const CompileInput whole = setup.branches.front();
   setup.branches.clear();
   for (BranchData& branch : data_.branches) {
+    // A few samples that a study has taken from a zip are those of no part.
+    for (BranchData& part : branch.choosing)
+      if (part.source) FOREBAY_RETURN_IF_ERROR(choose_branch(setup, whole, part).status());
+    FOREBAY_RETURN_IF_ERROR(join_parts(branch));
     FOREBAY_ASSIGN(setup.branches.emplace_back(), choose_branch(setup, whole, branch));
-    for (BranchData& drawn : branch.drawn) FOREBAY_RETURN_IF_ERROR(choose_branch(setup, whole, drawn).status());
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(input_.description(), input_.options.seed, &data_));
   return schedule_of(input_.description(), data_.size(), input_.rank_info.world_size).check();
@@ -172,7 +193,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   indexed_ = itinerary();
   current_ = std::make_shared<CurrentSteps>(indexed_);
   steps_ = current_;
-  if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(current_);
+  if (reads_by_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(current_);
   return {};
 }
 

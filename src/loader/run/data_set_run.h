@@ -69,6 +69,7 @@ class DataSetRun final : public Run {
                                                  uint64_t least_bytes);
   CompileInput compile_input(const CompileInput& whole, BranchData& branch);
   Result<CompileInput> choose_branch(RunSetup& setup, const CompileInput& whole, BranchData& branch);
+  Status join_parts(BranchData& branch);
   AssignmentRequest assignment_request(int64_t world_size) const;
   std::shared_ptr<IndexedItinerary> itinerary() const;
   Status expect_steps_in_order(const std::string& what) const;
@@ -82,9 +83,9 @@ class DataSetRun final : public Run {
   SizingInput::Mixing mixing_of(const BranchData& branch) const;
 
   const RunInput& input_;
-  const std::shared_ptr<const Source> source_;
-  std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks without peers=
-  std::shared_ptr<Job> job_;          // whose ranks have the same plan; null if there are no others
+  std::shared_ptr<const Source> source_;  // choose() joins the parts of a zip anew, if they choose samples
+  std::shared_ptr<PeerGroup> peers_;      // null: one rank, or ranks without peers=
+  std::shared_ptr<Job> job_;              // whose ranks have the same plan; null if there are no others
   // By the identity of their content.
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   std::vector<OwnedElements> cached_;  // by branch; empty without `peers_`

@@ -8,12 +8,14 @@
 #include <fmt/ranges.h>
 
 #include "base/hash.h"
-#include "format/joined/joined_samples.h"
+#include "format/joined/joined_part.h"
+#include "format/joined/part_of_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/missing_fields.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/stream_parts.h"
+#include "loader/describe/zip_source.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/continued_mix.h"
@@ -193,32 +195,32 @@ void align_fields(std::vector<BranchData>& branches) {
 
 std::shared_ptr<const PartnerDraws> partners_of(const BranchData& branch) {
   std::vector<PartnerDraws::Part> parts;
-  for (const BranchData& drawn : branch.drawn)
-    parts.push_back({drawn.ordering.order, drawn.chosen.selection, drawn.stride});
+  for (const BranchData& part : branch.choosing)
+    if (part.has_own_draws()) parts.push_back({part.ordering.order, part.chosen.selection, part.stride});
   if (parts.empty()) return nullptr;
   return std::make_shared<const PartnerDraws>(branch.ordering.order->size(), std::move(parts));
 }
 
-// Finds the source of a part that the branch draws from.
-void set_source(const BranchData& branch, BranchData& drawn) {
-  const JoinedSamples* const joined = branch.source ? as_joined(*branch.source) : nullptr;
+// Finds the source of a part that chooses its samples.
+void set_source(const BranchData& branch, BranchData& part) {
+  const JoinedPart* const joined = branch.source ? find_joined_part(*branch.source, part.branch.path.back()) : nullptr;
   if (joined == nullptr) return;
-  const auto part = std::ranges::find(joined->parts(), drawn.branch.path.back(), &JoinedPart::name);
-  drawn.source = part->source;
-  drawn.stride = part->stride;
+  part.source = joined->source;
+  part.stride = joined->stride;
 }
 
 Status order_branch(BranchData& branch) {
   const OpSpec* const shuffle = ordering_step(branch.branch.description);
   const ChunkSource* const chunks = branch.source ? branch.source->as_chunks() : nullptr;
   FOREBAY_ASSIGN(branch.ordering, branch.chosen.order(shuffle, chunks, branch.seed));
-  for (BranchData& drawn : branch.drawn) {
-    FOREBAY_RETURN_IF_ERROR(order_branch(drawn));
-    if (drawn.ordering.order->size() == 0)
+  for (BranchData& part : branch.choosing) {
+    if (!part.has_own_draws()) continue;
+    FOREBAY_RETURN_IF_ERROR(order_branch(part));
+    if (part.ordering.order->size() == 0)
       return invalid_argument(
           fmt::format("zip: the part '{}' has no samples that could be drawn; its steps leave out "
                       "all of them",
-                      drawn.branch.name()));
+                      part.branch.name()));
   }
   return {};
 }
@@ -229,16 +231,16 @@ int64_t DataPlan::last_epoch() const {
   constexpr int64_t kBound = int64_t{1} << 62;
   const Order& first = plan->order(0);
   const bool counts_over_epochs =
-      branches.size() > 1 || size() != first.size() || !first.permutes() || !branches.front().drawn.empty();
+      branches.size() > 1 || size() != first.size() || !first.permutes() || branches.front().draws_partners();
   return counts_over_epochs ? std::min(kMaxEpoch, kBound / std::max<int64_t>(size(), 1) - 1) : kMaxEpoch;
 }
 
 std::string DataPlan::version() const {
-  if (branches.size() == 1 && branches.front().drawn.empty()) return branches.front().chosen.version;
+  if (branches.size() == 1 && branches.front().choosing.empty()) return branches.front().chosen.version;
   std::string versions;
   for (const BranchData& data : branches) {
     versions += data.chosen.version + " ";
-    for (const BranchData& drawn : data.drawn) versions += drawn.chosen.version + " ";
+    for (const BranchData& part : data.choosing) versions += part.chosen.version + " ";
   }
   return hash128(versions).to_string();
 }
@@ -264,16 +266,28 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
     BranchData& data = all.emplace_back();
     data.source = parts != nullptr ? parts->branch_sources()[all.size() - 1] : source;
     data.seed = seed_of(seed, branch.name());
-    for (Branch& part : branch.drawn) {
-      BranchData& drawn = data.drawn.emplace_back();
-      drawn.seed = seed_of(seed, part.name());
-      drawn.branch = std::move(part);
-      set_source(data, drawn);
+    for (Branch& part : branch.choosing) {
+      BranchData& choosing = data.choosing.emplace_back();
+      choosing.seed = seed_of(seed, part.name());
+      choosing.branch = std::move(part);
+      set_source(data, choosing);
     }
     data.branch = std::move(branch);
   }
   if (all.size() > 1 && parts != nullptr) align_fields(all);
   return all;
+}
+
+bool BranchData::has_own_draws() const { return find_step(branch.description, OpEffect::kDrawing) != nullptr; }
+
+Status join_chosen_parts(BranchData* branch) {
+  ChosenInParts chosen;
+  for (const BranchData& part : branch->choosing)
+    if (!part.has_own_draws() && part.source) chosen[part.branch.path.back()] = part.chosen.selection;
+  if (chosen.empty()) return {};
+  FOREBAY_ASSIGN(branch->source, join_chosen(branch->branch.description.steps().front(), *branch->source, chosen));
+  for (BranchData& part : branch->choosing) set_source(*branch, part);
+  return {};
 }
 
 Status order_branches(const Description& description, uint64_t seed, DataPlan* data) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,8 +37,13 @@ struct BranchData {
   ChosenSamples chosen = {};
   Ordering ordering = {};
   std::shared_ptr<const GivenWeights> given = nullptr;  ///< the last ones that the user gave
-  std::vector<BranchData> drawn = {};                   ///< as in Branch::drawn
-  int64_t stride = 1;                                   ///< of a drawn one, in the ids of the branch; see JoinedPart
+  std::vector<BranchData> choosing = {};  ///< as in Branch::choosing
+  int64_t stride = 1;                     ///< of a part with draws, in the ids of the branch; see JoinedPart
+
+  /// Whether it is a part of a zip with draws of its own.
+  bool has_own_draws() const;
+  /// Whether it has such parts.
+  bool draws_partners() const { return std::ranges::any_of(choosing, &BranchData::has_own_draws); }
 };
 
 /// Draws of an epoch of a part.
@@ -67,6 +73,10 @@ struct DataPlan {
 /// the run's and the names of its parts, so that another part changes nothing in it.
 std::vector<BranchData> begin_branches(const Description& description, std::shared_ptr<const Source> source,
                                        uint64_t seed);
+
+/// Joins the parts of a zip by the samples that its parts have chosen by themselves, if there are
+/// such parts: sets `branch->source`. Errors of the join, which opening the zip has left to this.
+Status join_chosen_parts(BranchData* branch);
 
 /// Decides the order of the chosen samples of each branch, and sets `data->plan`. InvalidArgument
 /// for shares that the parts of a mix cannot have.

@@ -31,7 +31,7 @@ Status check_readable(const BranchData& data, std::string_view what) {
         "{} is not for blocks that are made anew in each epoch yet, which follow from lengths that are read; "
         "leave .pack() out",
         what));
-  for (const BranchData& drawn : data.drawn) FOREBAY_RETURN_IF_ERROR(check_readable(drawn, what));
+  for (const BranchData& part : data.choosing) FOREBAY_RETURN_IF_ERROR(check_readable(part, what));
   return {};
 }
 
@@ -54,6 +54,21 @@ Status check_names(const std::vector<BranchData>& branches, const std::map<std::
 
 }  // namespace
 
+Status choose_unread(BranchData* branch, int64_t size, std::string_view what) {
+  for (BranchData& part : branch->choosing) {
+    const OpSpec* const filter = find_step(part.branch.description, OpEffect::kSelection);
+    if (filter != nullptr)
+      return unsupported(
+          fmt::format("{} is not for .{}() in the part '{}' of a zip yet, whose pairs follow from what is read; put it "
+                      "behind the zip",
+                      what, filter->name, part.branch.path.back()));
+    if (part.source) part.chosen.selection = select_unread(part.branch.description, part.source.get(), 0);
+  }
+  FOREBAY_RETURN_IF_ERROR(join_chosen_parts(branch));
+  branch->chosen.selection = select_unread(branch->branch.description, branch->source.get(), size);
+  return {};
+}
+
 Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
                              const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what) {
   DataPlan data;
@@ -61,9 +76,7 @@ Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<con
   if (data.branches.front().source == nullptr) FOREBAY_RETURN_IF_ERROR(check_names(data.branches, sizes, what));
   for (BranchData& branch : data.branches) {
     FOREBAY_RETURN_IF_ERROR(check_readable(branch, what));
-    const Source* const opened = branch.source.get();
-    branch.chosen.selection = select_unread(branch.branch.description, opened,
-                                            opened != nullptr ? opened->size() : sizes.at(branch.branch.name()));
+    FOREBAY_RETURN_IF_ERROR(choose_unread(&branch, branch.source ? 0 : sizes.at(branch.branch.name()), what));
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(description, seed, &data));
   return data;

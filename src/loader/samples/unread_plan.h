@@ -20,6 +20,11 @@ namespace forebay {
 Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
                              const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what);
 
+/// Chooses the samples of a branch as far as that is possible without reading rows. `size` is their
+/// number if the source is null. Unsupported for a `.filter()` in a part of a zip, without which
+/// nothing tells which samples belong together.
+Status choose_unread(BranchData* branch, int64_t size, std::string_view what);
+
 /// Returns the share of each branch in the first 65,536 positions of a plan.
 std::vector<double> shares_of_branches(const PlanNode& plan);
 

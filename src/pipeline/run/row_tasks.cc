@@ -12,7 +12,7 @@ namespace forebay {
 
 AdvanceResult RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, Start how) {
   const bool ahead = how == Start::kReadOnly;
-  if (!claim_entry(batch, task) || (ahead && task.bytes.entry_in_memory())) return AdvanceResult::kMoved;
+  if (!claim_entry(batch, task) || (ahead && task.bytes.found_in_memory())) return AdvanceResult::kMoved;
   const AdvanceResult result =
       ahead ? start_read_ahead(batch, task, actions) : start_with_all_resources(batch, task, actions);
   // A task that could not start must not keep others waiting, so its flight ends.
@@ -25,8 +25,8 @@ AdvanceResult RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Action
 
 AdvanceResult RowTasks::start_with_all_resources(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const BranchPlan& plan = plan_of(task);
-  const bool fetches = plan.fetches || (task.bytes.has_entry() && task.entry_needs_read);
-  if (fetches && !task.bytes.entry_in_memory()) return start_read(batch, task, actions);
+  const bool fetches = plan.fetches || (task.bytes.has_any_entry() && task.entry_needs_read);
+  if (fetches && !task.bytes.found_in_memory()) return start_read(batch, task, actions);
   if (!plan.starts_with_user_code() || task.bytes.has_entry()) {
     task.state = RowTask::Runnable{};
     return AdvanceResult::kMoved;

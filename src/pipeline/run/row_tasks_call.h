@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "format/joined/part_of_source.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_trace.h"
 
@@ -33,6 +34,9 @@ class RowTasks::Call final : public SampleCall {
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return stage_.random_index; }
   int64_t sample() const override { return key_.id; }
+  int64_t item() const override {
+    return row_in_part(*tasks_.plan_of(batch->tasks[index]).source, stage_.part, key_.id);
+  }
   std::string sample_name() const override { return tasks_.plan_of(batch->tasks[index]).name_of(key_.id); }
   const Schema& schema() const override { return input_.schema; }
   const Record& record() const override { return input_.record; }

@@ -80,7 +80,10 @@ void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const
 void RowTasks::pause_flight(RowTask& task) const {
   if (!task.entry.flight) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.bytes.pieces_read && task.bytes.pieces.size() == 1 && !task.bytes.has_entry() && !task.entry.on_version_read)
+  const bool from_store = !task.bytes.has_any_entry() && !task.entry.on_version_read;
+  // A row with the same entry of a part may have other objects.
+  const bool is_whole = task.entry.missing && plan_of(task).keyed_stage(task.entry.missing->stage).part.empty();
+  if (task.bytes.pieces_read && task.bytes.pieces.size() == 1 && from_store && is_whole)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.notify_later(task.entry.flight->pause(std::move(stored)));
 }

@@ -76,7 +76,7 @@ Rig keeping(const std::shared_ptr<EntryCache>& cache, int64_t objects, uint64_t 
     stage.keys = std::make_shared<ContentKeys>(cache, plan.source, Hash128{}, plan.fetches);
     stage.flights = cache->flights();
     stage.schema = plan.source->schema();
-    stage.from_source = {std::nullopt, 1};
+    stage.from_before = {std::nullopt, 1};
     stage.in_entry = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(stage));
     plan.keyed = {0};
@@ -143,7 +143,7 @@ TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_go
       behind.keys = std::make_shared<ContentKeys>(second, plan.source, Hash128{7, 7}, plan.fetches);
       behind.flights = second->flights();
       behind.schema = plan.source->schema();
-      behind.from_source = {std::nullopt, std::nullopt};
+      behind.from_before = {std::nullopt, std::nullopt};
       behind.in_entry = {true, true};
       auto& before = std::get<KeyedStage>(plan.stages[0]);
       if (!keeps_first) before.cache = nullptr;
