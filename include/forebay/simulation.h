@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "forebay/diagnosis.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 
@@ -47,6 +48,8 @@ struct SimulationOptions {
   /// rows, are simulated, and times are scaled up.
   int64_t most_rows = 8'000'000;
   std::function<void()> poll = [] {};  ///< called now and then; may throw to end the simulation
+  /// Opens the pipeline itself, if values decide which samples come when.
+  OpenChanged open = {};
 };
 
 /// One epoch in virtual time. Bytes are the sum over all hosts.

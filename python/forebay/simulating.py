@@ -10,6 +10,7 @@ from typing import Any, Mapping
 
 from . import _core
 from ._options import _bytes, _count, _integer, _seed
+from ._trying import Opener
 from ._user_exceptions import encodable
 from .errors import InvalidArgument
 from .pipeline import Pipeline
@@ -75,7 +76,9 @@ def simulate(
     hosts, and compares other ways to load.
 
     Only the listing of the data set is read, and not even that if `samples` and `sample_bytes` are
-    given. Without a pipeline `batch_size` is required, too.
+    given. Without a pipeline `batch_size` is required, too. If values decide which samples come
+    when (`.sample()`, `.balance()`, `.bucket()`), they are read as a job reads them before its
+    first batch.
 
     Args:
         pipeline: gives the data set and the batch size.
@@ -91,7 +94,7 @@ def simulate(
         train: samples per second that a rank takes; None: no limit.
         samples, sample_bytes, spread: number of samples, their mean size, and the standard
             deviation of the logarithm of the size; by default those of the data set.
-        batch_size: rows per rank and step; by default the pipeline's.
+        batch_size: rows per rank and step; by default the pipeline's. Not for `.bucket()`.
         seed: seed of the order.
         epochs: at least 2; the last one represents all later epochs.
 
@@ -120,7 +123,8 @@ def simulate(
     import json  # imported here so that importing the package stays fast
 
     given = {name: value for name, value in options.items() if value is not None}
-    found = _core.simulate(None if pipeline is None else pipeline._description, given)
+    opener = None if pipeline is None else Opener(pipeline, {"seed": options["seed"], "rank": 0, "world_size": 1})
+    found = _core.simulate(None if pipeline is None else pipeline._description, given, opener)
     data = json.loads(found.to_json())
     local = data["runs"][0]["epochs"]
     return Simulation(

@@ -180,6 +180,12 @@ struct BranchPlan {
     }
     return !fetches && !outputs.empty();
   }
+  /// Counts rows of such a plan that took so long to copy.
+  void count_gathered(int64_t rows, int64_t cpu_ns) const {
+    uint64_t bytes = 0;
+    for (const OutputField& output : outputs) bytes += *output.row_bytes * static_cast<uint64_t>(rows);
+    write_counters->add(rows, bytes, bytes, cpu_ns);
+  }
 };
 
 }  // namespace forebay

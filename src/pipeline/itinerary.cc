@@ -11,8 +11,9 @@ namespace forebay {
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const PlanNode> plan, std::vector<BranchSamples> branches,
                                    std::shared_ptr<const Schedule> schedule, int64_t rank,
                                    std::optional<int64_t> epochs)
-    : plan_(std::move(plan)), branches_(std::move(branches)), schedule_(std::move(schedule)), rank_(rank),
-      epochs_(epochs) {}
+    : plan_(std::move(plan)), branches_(std::move(branches)),
+      has_partners_(std::ranges::any_of(branches_, [](const auto& branch) { return branch.partners != nullptr; })),
+      schedule_(std::move(schedule)), rank_(rank), epochs_(epochs) {}
 
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSamples samples, EqualBatches batches,
                                    int64_t rank, std::optional<int64_t> epochs)
@@ -126,6 +127,7 @@ void IndexedItinerary::locate_some(int64_t epoch, std::span<const int64_t> posit
 }
 
 void IndexedItinerary::add_partners(std::span<Row> rows) const {
+  if (!has_partners_) return;
   for (Row& row : rows)
     if (const auto& partners = branches_[row.branch].partners) row.id = partners->joined(row.id, row.pass, row.place);
 }

@@ -176,6 +176,7 @@ class IndexedItinerary final : public StepSource {
 
   const std::shared_ptr<const PlanNode> plan_;
   const std::vector<BranchSamples> branches_;
+  const bool has_partners_;
   const std::shared_ptr<const Schedule> schedule_;
   const int64_t rank_;
   const std::optional<int64_t> epochs_;

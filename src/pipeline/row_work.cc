@@ -110,12 +110,8 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& pla
   try {
     if (plan_->chunks && plan_->chunks->gathers_rows)
       return RowGather(*this, *plan_, batch, input, placement).run(memory);
-    RowResult result =
-        plan_->gathers_only() ? gather(batch, input, placement) : run_stages(input, batch, placement, memory);
-    // gather() does not say which row is bad. A second pass row by row finds it and applies the
-    // policy to it.
-    if (plan_->gathers_only() && is_data_error(result.fatal.code()))
-      result = run_stages(input, batch, placement, memory);
+    RowResult result = plan_->gathers_only() ? run_gathered(input, batch, placement, memory)
+                                             : run_stages(input, batch, placement, memory);
     // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
@@ -135,48 +131,63 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& pla
 namespace {
 
 // Copies one field of many samples from the source into their rows.
-Status gather_field(const SampleSource& source, const OutputField& output, size_t index, std::span<const int64_t> ids,
-                    const RowInput& input, const RowPlacement& placement, BatchJob& batch) {
+Status gather_field(const SampleSource& source, const OutputField& output, size_t index, int64_t begin,
+                    const RowPlacement& placement, GatherBuffers& buffers, BatchJob& batch) {
   // The source copies to consecutive rows. Smaller rows than this are copied twice, which is faster
   // than a call for each.
   constexpr size_t kSmallRow = 2048;
   const size_t bytes = *output.row_bytes;
-  if (placement.sorted_rows.empty()) return source.gather(output.source_field, ids, batch.slot(index, input.begin));
-  const auto slot_of = [&](size_t i) {
-    return batch.slot(index, placement.row(input.begin + static_cast<int64_t>(i)));
-  };
+  const std::span<const int64_t> ids = buffers.ids;
+  if (placement.sorted_rows.empty()) return source.gather(output.source_field, ids, batch.slot(index, begin));
+  const auto slot_of = [&](size_t i) { return batch.slot(index, placement.row(begin + static_cast<int64_t>(i))); };
   if (bytes > kSmallRow) {
     for (size_t i = 0; i < ids.size(); ++i)
       FOREBAY_RETURN_IF_ERROR(source.gather(output.source_field, ids.subspan(i, 1), slot_of(i)));
     return {};
   }
-  std::vector<uint8_t> rows(bytes * ids.size());
-  FOREBAY_RETURN_IF_ERROR(source.gather(output.source_field, ids, rows.data()));
-  for (size_t i = 0; i < ids.size(); ++i) std::memcpy(slot_of(i), rows.data() + i * bytes, bytes);
+  uint8_t* const rows = buffers.rows(bytes * ids.size());
+  FOREBAY_RETURN_IF_ERROR(source.gather(output.source_field, ids, rows));
+  for (size_t i = 0; i < ids.size(); ++i) std::memcpy(slot_of(i), rows + i * bytes, bytes);
   return {};
 }
 
 }  // namespace
 
-// For plans whose source copies the rows of all fields itself.
-RowResult RowWork::gather(BatchJob& batch, const RowInput& input, const RowPlacement& placement) const {
-  RowResult result;
-  const auto rows = static_cast<size_t>(input.end - input.begin);
-  std::vector<int64_t> ids(rows);
-  for (size_t i = 0; i < rows; ++i)
-    ids[i] = batch.rows()[static_cast<size_t>(placement.row(input.begin + static_cast<int64_t>(i)))].id;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
-    const OutputField& output = plan_->outputs[i];
-    if (Status status = gather_field(plan_->samples(), output, plan_->batch_output(i), ids, input, placement, batch);
-        !status.ok()) {
-      result.fatal = locate(std::move(status), ids.front());
-      result.verdict = Verdict::kFatal;
-      return result;
-    }
-    bytes += *output.row_bytes * rows;
+Status RowWork::gather_fields(BatchJob& batch, int64_t begin, const RowPlacement& placement,
+                              GatherBuffers& buffers) const {
+  for (size_t i = 0; i < plan_->outputs.size(); ++i)
+    FOREBAY_RETURN_IF_ERROR(
+        gather_field(plan_->samples(), plan_->outputs[i], plan_->batch_output(i), begin, placement, buffers, batch));
+  // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
+  return plan_->source->check_intact();
+}
+
+Status RowWork::gather(BatchJob& batch, int64_t begin, int64_t end, const RowPlacement& placement,
+                       GatherBuffers& buffers) const {
+  try {
+    buffers.ids.clear();
+    for (int64_t i = begin; i < end; ++i) buffers.ids.push_back(batch.rows()[static_cast<size_t>(placement.row(i))].id);
+    return gather_fields(batch, begin, placement, buffers);
+  } catch (const std::bad_alloc&) {
+    return system_lacks_memory();
+  } catch (const std::exception& error) {
+    return internal_error(error.what());
   }
-  plan_->write_counters->add(static_cast<int64_t>(rows), bytes, bytes, 0);  // the caller adds the time
+}
+
+RowResult RowWork::run_gathered(RowInput& input, BatchJob& batch, const RowPlacement& placement,
+                                WorkMemory& memory) const {
+  GatherBuffers buffers;
+  Status status = gather(batch, input.begin, input.end, placement, buffers);
+  // A second pass row by row finds the bad row and applies the policy to it.
+  if (is_data_error(status.code())) return run_stages(input, batch, placement, memory);
+  RowResult result;
+  if (status.ok()) {
+    plan_->count_gathered(input.end - input.begin, 0);  // the caller adds the time
+    return result;
+  }
+  result.fatal = locate(std::move(status), buffers.ids.empty() ? 0 : buffers.ids.front());
+  result.verdict = Verdict::kFatal;
   return result;
 }
 

@@ -88,6 +88,21 @@ struct RowResult {
   std::vector<int64_t> missing_ids;  ///< ids of replacements in other chunks
 };
 
+/// Memory that RowWork::gather() needs for a moment. A task uses it for the rows of all branches.
+class GatherBuffers {
+ public:
+  std::vector<int64_t> ids;
+  /// Memory of that size, which is not initialized. Replaces what an earlier call returned.
+  uint8_t* rows(size_t bytes) {
+    if (bytes > capacity_) rows_ = std::make_unique_for_overwrite<uint8_t[]>(capacity_ = bytes);
+    return rows_.get();
+  }
+
+ private:
+  std::unique_ptr<uint8_t[]> rows_;
+  size_t capacity_ = 0;
+};
+
 /// The work of compute threads on rows of one branch: they read a sample if that needs no waiting,
 /// run the stages, and write the row into the batch. It knows no schedule and takes no lock. Any
 /// number of threads may run different rows, of one batch or of several. RowTasks decides which
@@ -100,6 +115,12 @@ class RowWork {
   /// that need more memory than `memory` grants run again from the start, so they are left
   /// unchanged, except that samples found to be bad stay marked.
   RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
+
+  /// Copies the rows with these indices (see RowPlacement) into the batch. For plans whose source
+  /// does that itself (BranchPlan::gathers_only()). Never throws, and does not count the rows. An
+  /// error does not say which row is bad; run() finds it.
+  Status gather(BatchJob& batch, int64_t begin, int64_t end, const RowPlacement& placement,
+                GatherBuffers& buffers) const;
 
   /// Applies the policy to a row whose sample failed, and adds the consequences to `result`: a
   /// skipped row, a replacement, or an error of the whole batch.
@@ -126,7 +147,8 @@ class RowWork {
   Status locate(Status status, int64_t id) const;
 
  private:
-  RowResult gather(BatchJob& batch, const RowInput& input, const RowPlacement& placement) const;
+  RowResult run_gathered(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
+  Status gather_fields(BatchJob& batch, int64_t begin, const RowPlacement& placement, GatherBuffers& buffers) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
   bool prepare_bytes(RowInput& input, BatchJob& batch, const RowPlacement& placement, int64_t row,
                      RowResult& result) const;

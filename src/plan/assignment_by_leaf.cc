@@ -25,7 +25,8 @@ class DividedBatch {
       if (slot < batch.samples) {
         if (in_piece == 0)
           plan.draws(batch.epoch, batch.position + slot,
-                     std::span(draws).first(std::min(draws.size(), static_cast<size_t>(batch.samples) - at)));
+                     std::span(draws).first(std::min(draws.size(), static_cast<size_t>(batch.samples) - at)),
+                     DrawPart::kPlace);
         const auto leaf = static_cast<size_t>(draws[in_piece].leaf);
         leaves[at] = static_cast<uint32_t>(leaf);
         keys[at] = static_cast<uint64_t>(draws[in_piece].place % lanes[leaf]) << 32;

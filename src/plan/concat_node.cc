@@ -22,13 +22,13 @@ class ConcatNode final : public PlanNode {
   size_t leaves() const override { return children_.leaves(); }
   const Order& order(size_t leaf) const override { return children_.order(leaf); }
 
-  void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override {
+  void draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const override {
     assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size_);
     if (out.empty()) return;
     for (size_t child = child_holding(begin); !out.empty(); ++child) {
       const int64_t left = begins_[child] + children_[child].size() - begin;
       const std::span<Draw> here = out.first(std::min(out.size(), static_cast<size_t>(left)));
-      children_[child].draws(epoch, begin - begins_[child], here);
+      children_[child].draws(epoch, begin - begins_[child], here, part);
       for (Draw& draw : here) draw.leaf += children_.first_leaf(child);
       begin += static_cast<int64_t>(here.size());
       out = out.subspan(here.size());

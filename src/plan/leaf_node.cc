@@ -17,8 +17,12 @@ class LeafNode final : public PlanNode {
   const Order& order(size_t) const override { return *order_; }
   const Order* as_leaf() const override { return order_.get(); }
 
-  void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override {
+  void draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const override {
     assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size_);
+    if (part == DrawPart::kPlace) {
+      for (Draw& draw : out) draw = {0, 0, epoch, begin++, 0};
+      return;
+    }
     std::array<int64_t, 256> ids;
     std::array<int32_t, 256> occurrences;
     while (!out.empty()) {

@@ -16,11 +16,12 @@ Order::Use PlanNode::next_use(size_t leaf, int64_t index, const Order::Use& at) 
   return use == Order::kNoUse ? kNever : position_of(leaf, use);
 }
 
-void numbered_draws(const PlanNode& node, const Numbering& numbering, int64_t first, std::span<Draw> out) {
+void numbered_draws(const PlanNode& node, const Numbering& numbering, int64_t first, std::span<Draw> out,
+                    DrawPart part) {
   for (Order::Use at = numbering.use_of(first); !out.empty(); at = {at.epoch + 1, 0}) {
     const auto left = static_cast<size_t>(numbering.size() - at.position);
     const std::span<Draw> here = out.first(std::min(out.size(), left));
-    node.draws(at.epoch, at.position, here);
+    node.draws(at.epoch, at.position, here, part);
     out = out.subspan(here.size());
   }
 }

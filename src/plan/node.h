@@ -21,6 +21,12 @@ struct Draw {
   friend bool operator==(const Draw&, const Draw&) = default;
 };
 
+/// What is computed of draws.
+enum class DrawPart : uint8_t {
+  kWhole,
+  kPlace,  ///< leaf, pass and place; not the sample and the number of its use, which take longest
+};
+
 /// A node of a plan: a pure function from positions to draws of leaves. It is an endless sequence
 /// of draws, cut into epochs of size() draws. May be used by several threads at once.
 ///
@@ -41,7 +47,9 @@ class PlanNode {
   virtual int64_t size() const = 0;  ///< draws of an epoch
   virtual size_t leaves() const = 0;
   /// The draws at positions begin, begin + 1, … of an epoch (all below size()).
-  virtual void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const = 0;
+  void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const { draws(epoch, begin, out, DrawPart::kWhole); }
+  /// The same as far as `part` says. Other members are undefined.
+  virtual void draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const = 0;
   /// The leaf's first draw at this position or later, as pass and place. at.position may be size().
   /// If the leaf has no draw left there (the weight of its part is 0 from there on), the draw that
   /// would be its next.

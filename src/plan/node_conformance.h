@@ -63,6 +63,14 @@ class NodeConformance {
           ASSERT_TRUE(wrong.first == run.end())
               << "run of " << length << " from " << begin << " of epoch " << epoch << ": "
               << testing::PrintToString(*wrong.first) << " instead of " << testing::PrintToString(*wrong.second);
+          std::vector<Draw> places(run.size());
+          node_.draws(epoch, begin, places, DrawPart::kPlace);
+          ASSERT_TRUE(std::ranges::equal(places, run,
+                                         [](const Draw& place, const Draw& draw) {
+                                           return place.leaf == draw.leaf && place.pass == draw.pass &&
+                                                  place.place == draw.place;
+                                         }))
+              << "places of a run of " << length << " from " << begin << " of epoch " << epoch;
         }
       }
     }

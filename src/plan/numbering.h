@@ -42,6 +42,7 @@ class Numbering {
 };
 
 /// The draws of `node` with these numbers: first, first + 1, …. They may belong to several epochs.
-void numbered_draws(const PlanNode& node, const Numbering& numbering, int64_t first, std::span<Draw> out);
+void numbered_draws(const PlanNode& node, const Numbering& numbering, int64_t first, std::span<Draw> out,
+                    DrawPart part);
 
 }  // namespace forebay

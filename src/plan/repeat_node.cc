@@ -26,9 +26,9 @@ class RepeatNode final : public PlanNode {
   size_t leaves() const override { return child_->leaves(); }
   const Order& order(size_t leaf) const override { return child_->order(leaf); }
 
-  void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override {
+  void draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const override {
     assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size());
-    if (!out.empty()) numbered_draws(*child_, inner_, outer_.number_of({epoch, begin}), out);
+    if (!out.empty()) numbered_draws(*child_, inner_, outer_.number_of({epoch, begin}), out, part);
   }
   Order::Use next_draw(size_t leaf, const Order::Use& at) const override {
     return size() == 0 ? kNever : child_->next_draw(leaf, inner_.use_of(outer_.number_of(at)));

@@ -13,27 +13,27 @@ WindowedNode::WindowedNode(std::vector<std::unique_ptr<PlanNode>> children, std:
   for (size_t child = 0; child < children_.size(); ++child) child_numberings_.emplace_back(children_[child].size());
 }
 
-void WindowedNode::draws(int64_t epoch, int64_t begin, std::span<Draw> out) const {
+void WindowedNode::draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const {
   assert(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= size());
   int64_t position = numbering_.number_of({epoch, begin});
   while (!out.empty()) {
     const auto window = window_holding(position);
     position = std::max(position, window->begin());  // later only for a position before all windows
     const std::span<Draw> here = out.first(std::min(out.size(), static_cast<size_t>(window->end() - position)));
-    window_draws(*window, position, here);
+    window_draws(*window, position, here, part);
     position += static_cast<int64_t>(here.size());
     out = out.subspan(here.size());
   }
 }
 
-void WindowedNode::window_draws(const MixedWindow& window, int64_t begin, std::span<Draw> out) const {
+void WindowedNode::window_draws(const MixedWindow& window, int64_t begin, std::span<Draw> out, DrawPart part) const {
   std::array<Draw, 64> some;
   const auto from = static_cast<size_t>(begin - window.begin());
   const auto take = [&](size_t child, int64_t first, std::span<const uint16_t> places) {
     const int32_t first_leaf = children_.first_leaf(child);
     while (!places.empty()) {
       const size_t count = std::min(places.size(), some.size());
-      numbered_draws(children_[child], child_numberings_[child], first, {some.data(), count});
+      numbered_draws(children_[child], child_numberings_[child], first, {some.data(), count}, part);
       for (size_t i = 0; i < count; ++i) {
         some[i].leaf += first_leaf;
         out[places[i] - from] = some[i];

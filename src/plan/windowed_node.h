@@ -27,12 +27,12 @@ class WindowedNode final : public PlanNode {
   int64_t size() const override { return numbering_.size(); }
   size_t leaves() const override { return children_.leaves(); }
   const Order& order(size_t leaf) const override { return children_.order(leaf); }
-  void draws(int64_t epoch, int64_t begin, std::span<Draw> out) const override;
+  void draws(int64_t epoch, int64_t begin, std::span<Draw> out, DrawPart part) const override;
   Order::Use next_draw(size_t leaf, const Order::Use& at) const override;
   Order::Use position_of(size_t leaf, const Order::Use& draw) const override;
 
  private:
-  void window_draws(const MixedWindow& window, int64_t begin, std::span<Draw> out) const;
+  void window_draws(const MixedWindow& window, int64_t begin, std::span<Draw> out, DrawPart part) const;
   int64_t draws_before(size_t child, int64_t position) const;
   std::shared_ptr<const MixedWindow> window_holding(int64_t position) const;
 

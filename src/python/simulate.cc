@@ -21,7 +21,8 @@ namespace nb = nanobind;
 
 namespace {
 
-Simulation run_simulate(const nb::object& description, const nb::dict& given) {
+// `open` opens the pipeline; not used without one.
+Simulation run_simulate(const nb::object& description, const nb::dict& given, const nb::object& open) {
   SimulationOptions with;
   const auto take = [&](const char* name, auto& out) {
     if (given.contains(name)) out = nb::cast<std::decay_t<decltype(out)>>(given[name]);
@@ -49,7 +50,11 @@ Simulation run_simulate(const nb::object& description, const nb::dict& given) {
   with.poll = look_at_signals;
   // Copied from the Python object before the lock is released.
   std::optional<Pipeline> pipeline;
-  if (!description.is_none()) pipeline = nb::cast<const PyDescription&>(description).pipeline();
+  if (!description.is_none()) {
+    const auto& of = nb::cast<const PyDescription&>(description);
+    pipeline = of.pipeline();
+    with.open = opened_by(open, of.keep);
+  }
   Result<Simulation> found = [&] {
     const nb::gil_scoped_release unlocked;
     return simulate(pipeline, with);
@@ -72,7 +77,7 @@ void bind_simulate(nb::module_& module) {
             if (!written.ok()) check(std::move(written).with_key(file));
           },
           arg("path"));
-  module.def("simulate", &run_simulate, arg("description").none(), arg("options"));
+  module.def("simulate", &run_simulate, arg("description").none(), arg("options"), arg("open").none());
   module.def("parse_rate", &parse_rate, arg("text"), "Bytes a second, or None.");
 }
 

@@ -45,4 +45,8 @@ ChangedSteps composed(const ChangedSteps& first, const ChangedSteps& second) {
   return both;
 }
 
+Changed composed(const Changed& first, const Changed& second) {
+  return {second.description, composed(first.steps, second.steps)};
+}
+
 }  // namespace forebay

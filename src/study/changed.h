@@ -27,7 +27,9 @@ using Become = std::function<std::vector<OpSpec>(size_t number, const OpSpec& st
 /// Replaces each step of a tree, those of parts before the source that has the parts.
 Changed rewritten(const Description& description, const Become& become);
 
-/// Returns the places of the steps after two changes, one after the other.
+/// Returns the places of the steps after two changes, one after the other; with the descriptions, the
+/// second change relative to what the first one is relative to.
 ChangedSteps composed(const ChangedSteps& first, const ChangedSteps& second);
+Changed composed(const Changed& first, const Changed& second);
 
 }  // namespace forebay

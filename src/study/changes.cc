@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/byte_size.h"
 #include "loader/describe/check.h"
@@ -89,13 +90,14 @@ std::vector<CachePlace> ordered_places(const std::vector<size_t>& places, const 
 
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 const std::vector<PartCost>& costs, std::vector<Change>& changes, std::vector<std::string>& others) {
-  const bool filling = has_cache(description);
+  const Pipelines tree(description);
+  const bool filling = std::ranges::any_of(tree.parts, [](const PartPipeline& part) { return keeps(part); });
+  if (std::string drawn = drawn_anew(description); !drawn.empty()) others.push_back(std::move(drawn));
   if (filling) {
     // The trial shows whether the cache already has everything.
     changes.push_back({"let .cache() be filled", std::nullopt, options});
     changes.back().filled = true;
   }
-  const Pipelines tree(description);
   const auto wanted = [&](size_t number) {
     // Even without any work, a part that takes a share s of the time would gain 1 / (1 - s).
     return 1 - time_share_of(tree.steps[number], costs) < 1 / kWorthIt &&
@@ -163,34 +165,22 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
 
 }  // namespace
 
-Status check_supported(const Description& description, const char* study) {
-  for (const NumberedStep& one : numbered_steps(description)) {
-    if (catalog().has_effect(*one.step, OpEffect::kPacking))
-      return unsupported(
-          fmt::format("{} is not for .pack(): a part of the samples is put into other blocks than all of them; "
-                      "give it the pipeline without .pack(), which costs next to nothing itself",
-                      study));
-    if (one.in_zip && catalog().has_effect(*one.step, OpEffect::kDrawing))
-      return unsupported(
-          fmt::format("{} is not for '{}' yet: a copy of a few samples of a zip has no draws of its own; give "
-                      "it the zip without that part, or the part by itself",
-                      study, one.name()));
-  }
-  return {};
-}
-
 bool has_cache(const Description& description) {
   return std::ranges::any_of(numbered_steps(description), [](const NumberedStep& one) {
     return catalog().has_effect(*one.step, OpEffect::kCaching);
   });
 }
 
+bool keeps(const PartPipeline& part) { return part.drawn.empty() && has_cache(part.alone.description); }
+
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args,
                                  const std::function<bool(size_t)>& wanted) {
   // After a step that only chooses or orders samples, a cache has the same entries as before it.
   std::vector<size_t> places;
   const std::vector<NumberedStep> steps = numbered_steps(description);
+  const Pipelines tree(description);
   for (size_t i = 0; i < steps.size(); ++i) {
+    if (!tree.every_part_with(i, [](const PartPipeline& part) { return part.drawn.empty(); })) continue;
     // After shuffle or batch the same cache would be tried twice.
     const bool is_data_set = steps[i].is_source && catalog().is_one_branch(*steps[i].step);
     const bool makes = is_data_set || catalog().has_effect(*steps[i].step, OpEffect::kContent);
@@ -198,6 +188,17 @@ std::vector<size_t> cache_places(const Description& description, const Json& cac
     if (check(with_cache(description, i, cache_args, std::nullopt).description).empty()) places.push_back(i);
   }
   return places;
+}
+
+std::string drawn_anew(const Description& description) {
+  for (const PartPipeline& part : part_pipelines(description)) {
+    if (part.drawn.empty()) continue;
+    return fmt::format(
+        "a cache behind the zip: each pass joins other samples of '{}', so hardly any result comes again; "
+        "fb.materialize the parts in front of their draws, and zip these",
+        fmt::join(part.drawn, "', '"));
+  }
+  return "";
 }
 
 std::string missing_version(const Description& description) {
@@ -290,10 +291,11 @@ Changed without_caches(const Description& description) {
 }
 
 Changed without_draws(const Description& description) {
-  return rewritten(description, [](size_t, const OpSpec& step) {
+  const std::vector<NumberedStep> steps = numbered_steps(description);
+  return rewritten(description, [&](size_t number, const OpSpec& step) {
     const bool draws =
         catalog().has_effect(step, OpEffect::kDrawing) || catalog().has_effect(step, OpEffect::kRepeating);
-    return draws ? std::vector<OpSpec>() : std::vector{step};
+    return draws && !steps[number].in_zip ? std::vector<OpSpec>() : std::vector{step};
   });
 }
 

@@ -13,6 +13,7 @@
 #include "pipeline/description.h"
 #include "study/changed.h"
 #include "study/limits.h"
+#include "study/part_pipelines.h"
 
 namespace forebay {
 
@@ -41,18 +42,21 @@ std::vector<Change> changes_for(const Description& description, const LoaderOpti
                                 const FunctionPlaces& functions, std::vector<std::string>& others,
                                 const std::vector<PartCost>& parts = {});
 
-/// Checks that a pipeline can be studied. Unsupported, with advice, for one that packs: a trial
-/// over a part of the samples would pack them into other blocks. `study` names the caller in the
-/// message.
-Status check_supported(const Description& description, const char* study);
-
 /// Returns whether any pipeline of the tree has a `.cache()`.
 bool has_cache(const Description& description);
 
+/// Returns whether a part has a cache whose entries come again in each epoch.
+bool keeps(const PartPipeline& part);
+
 /// Returns the numbers of the steps, including sources, after which a cache with these arguments may
-/// stand and holds something else than after the step before. Steps without `wanted` are left out.
+/// stand and holds something else than after the step before, which comes again in each epoch. Steps
+/// without `wanted` are left out.
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args,
                                  const std::function<bool(size_t)>& wanted = {});
+
+/// Names the parts of zips whose draws leave no place for a cache, and says what to do. Empty if
+/// there are none.
+std::string drawn_anew(const Description& description);
 
 /// Names a function without a version that limits caches to memory, and says what to do. Empty if
 /// there is none.
@@ -75,6 +79,7 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
 /// Returns the description without its caches. It runs like an epoch with empty caches.
 Changed without_caches(const Description& description);
 /// Returns the description without draws and repetitions, so that each sample comes once an epoch.
+/// Draws in a part of a zip stay: they say what is joined.
 Changed without_draws(const Description& description);
 /// Returns the description with a budget of `bytes` for the larger tier of its cache.
 Changed with_cache_of(const Description& description, uint64_t bytes);

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
-#include "base/clock.h"
 #include "cache/budget_limits.h"
 #include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
@@ -24,7 +23,7 @@
 #include "study/observation.h"
 #include "study/part_costs.h"
 #include "study/part_pipelines.h"
-#include "study/trial.h"
+#include "study/trials.h"
 #include "study/working_folder.h"
 
 namespace forebay {
@@ -48,8 +47,6 @@ constexpr double kPartsTime = 0.3;        // share of the budget in which parts 
 constexpr double kLeastPartsSeconds = 4;  // the least time for that
 constexpr double kLongPass = 0.1;         // share of an epoch that filters may take before it
 
-using OpenLoader = std::shared_ptr<Loader>;
-
 /// Result of a trial.
 struct Tried {
   Gain gain;
@@ -65,6 +62,12 @@ struct Filled {
   double bytes = 0;                                   ///< of caches of all samples
 };
 
+/// A number of samples of a part's data set.
+struct Few {
+  const Loader& all;  ///< a loader over all of them
+  int64_t samples = 0;
+};
+
 /// A cache over few samples of one part, filled.
 struct FilledPart {
   OpenLoader loader;                ///< of the part by itself
@@ -76,16 +79,13 @@ struct FilledPart {
 class Study {
  public:
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)
-      : description_(pipeline.description()), options_(options) {
-    // If the user limited the epochs, the loader would end in the middle of a window.
-    loader_options_.epochs.reset();
-  }
+      : description_(pipeline.description()), options_(options), trials_(options, options.step) {}
 
   Result<Diagnosis> run() {
     FOREBAY_RETURN_IF_ERROR(measure_baseline());
     FOREBAY_RETURN_IF_ERROR(measure_parts());
     std::vector<Change> changes =
-        changes_for(description_, loader_options_, diagnosis_.first,
+        changes_for(description_, trials_.options(), diagnosis_.first,
                     {.can_move = options_.can_use_processes, .on_threads = options_.can_use_processes},
                     diagnosis_.others, diagnosis_.parts);
     for (const Change& change : changes) {
@@ -93,18 +93,18 @@ class Study {
         diagnosis_.others.push_back(
             fmt::format("a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it",
                         100 * cached_share(baseline_seen_)));
-      } else if (seconds() > options_.budget_seconds) {
+      } else if (trials_.seconds() > options_.budget_seconds) {
         diagnosis_.others.push_back(change.name + ": not tried, the time was over");
       } else {
         FOREBAY_RETURN_IF_ERROR(try_change(change));
       }
     }
     pool_small_windows();
-    blame_from_trials({baseline_seen_, candidates_, loader_options_, baseline_->size()}, diagnosis_);
+    blame_from_trials({baseline_seen_, candidates_, trials_.options(), baseline_->size()}, diagnosis_);
     report_filter_pass();
     sort_remedies();
     if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
-    diagnosis_.seconds = seconds();
+    diagnosis_.seconds = trials_.seconds();
     return std::move(diagnosis_);
   }
 
@@ -114,17 +114,17 @@ class Study {
     std::vector<size_t> positions(description_.step_count());
     // No step moves: these numbers lead to the user's functions.
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = i;
-    FOREBAY_ASSIGN(baseline_, open({description_, {std::move(positions)}}, loader_options_));
+    FOREBAY_ASSIGN(baseline_, trials_.open({description_, {std::move(positions)}}));
     // Timed separately, since it includes opening files, filters and the start of all threads.
-    FOREBAY_RETURN_IF_ERROR(take_batch(*baseline_, context_));
-    diagnosis_.first_batch_seconds = seconds();
-    FOREBAY_ASSIGN(baseline_seen_, observe(*baseline_, context_, {}));
+    FOREBAY_RETURN_IF_ERROR(take_batch(*baseline_, trials_.context()));
+    diagnosis_.first_batch_seconds = trials_.seconds();
+    FOREBAY_ASSIGN(baseline_seen_, observe(*baseline_, trials_.context(), {}));
     add_to_totals(baseline_seen_);
     diagnosis_.rate = median_of(baseline_seen_.rates);
     diagnosis_.rate_low = *std::min_element(baseline_seen_.rates.begin(), baseline_seen_.rates.end());
     diagnosis_.rate_high = *std::max_element(baseline_seen_.rates.begin(), baseline_seen_.rates.end());
     if (!baseline_seen_.step_rates.empty()) diagnosis_.trainer_rate = median_of(baseline_seen_.step_rates);
-    diagnosis_.first = limiter_of(baseline_seen_, loader_options_);
+    diagnosis_.first = limiter_of(baseline_seen_, trials_.options());
     return {};
   }
 
@@ -136,13 +136,13 @@ class Study {
     std::vector<size_t> order(parts_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](size_t part) { return shares[part]; });
-    const double end = seconds() + std::max(kPartsTime * options_.budget_seconds, kLeastPartsSeconds);
+    const double end = trials_.seconds() + std::max(kPartsTime * options_.budget_seconds, kLeastPartsSeconds);
     size_t left_out = 0;
-    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, context_));
+    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, trials_.context()));
     for (const size_t part : order) {
       PartCost& cost = diagnosis_.parts.emplace_back(PartCost{parts_[part].name, shares[part]});
       if (shares[part] == 0) continue;
-      if (seconds() > end) {
+      if (trials_.seconds() > end) {
         ++left_out;
         continue;
       }
@@ -165,8 +165,8 @@ class Study {
 
   // Without the consumer's work, which would hide what the part costs.
   Result<double> rate_alone(const PartPipeline& part) {
-    FOREBAY_ASSIGN(const OpenLoader loader, open(part.alone, loader_options_));
-    TrialContext context = context_;
+    FOREBAY_ASSIGN(const OpenLoader loader, trials_.open(part.alone));
+    TrialContext context = trials_.context();
     context.step = {};
     FOREBAY_RETURN_IF_ERROR(take_batch(*loader, context));
     FOREBAY_ASSIGN(const Observation seen, observe(*loader, context, kRound));
@@ -204,22 +204,15 @@ class Study {
                                    Observation& seen) {
     std::vector<double> ratios;
     rates_before_.clear();
-    for (int round = 0; round < kRounds; ++round) {
-      if (round > 0 && seconds() > end) break;
-      Observation baseline;
-      // The second one finds warm caches of the system and a hot processor, so the order
-      // alternates.
-      for (const bool base : {round % 2 == 0, round % 2 != 0}) {
-        // The other loader still reads ahead. Until its window is full, it would slow this one
-        // down.
-        FOREBAY_RETURN_IF_ERROR(wait_until_idle(base ? changed : before, context_));
-        FOREBAY_ASSIGN((base ? baseline : seen), observe(base ? before : changed, context_, length));
-      }
+    const auto visit = [&](const Observation& now, const Observation& baseline) {
+      seen = now;
       // Ratios within a round: the drift of the machine from minute to minute cancels out.
-      ratios.push_back(seen.rates.front() / baseline.rates.front());
+      ratios.push_back(now.rates.front() / baseline.rates.front());
       rates_before_.push_back(baseline.rates.front());
       if (&before == baseline_.get()) add_to_totals(baseline);
-    }
+      return trials_.seconds() <= end;
+    };
+    FOREBAY_RETURN_IF_ERROR(observe_in_turns(changed, before, trials_.context(), length, kRounds, visit));
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     return Gain{median_of(ratios), *low, *high};
   }
@@ -251,7 +244,7 @@ class Study {
     if (change.filled) {
       // Compares with no cache at all, like a first epoch. Otherwise it would be compared with
       // itself.
-      FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
+      FOREBAY_ASSIGN(before, trials_.open(without_caches(description_), change.options));
     }
     FOREBAY_ASSIGN(Gain gain,
                    measure_alternating(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
@@ -276,13 +269,13 @@ class Study {
       return {};
     }
     const Changed changed{remedy.pipeline.description(), remedy.steps};
-    FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
-    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
+    FOREBAY_ASSIGN(const OpenLoader loader, trials_.open(changed, remedy.options));
+    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, trials_.context()));
     Observation seen;
     // The pipeline's own cache is full by now.
     OpenLoader before = baseline_;
     if (has_cache(description_) && remedy.bytes > 0) {
-      FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
+      FOREBAY_ASSIGN(before, trials_.open(without_caches(description_), remedy.options));
     }
     FOREBAY_ASSIGN(diagnosis_.verified,
                    measure_alternating(*loader, *before, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
@@ -290,7 +283,7 @@ class Study {
   }
 
   Result<Tried> try_options(const Change& change) {
-    FOREBAY_ASSIGN(const OpenLoader loader, open(with(description_, change), change.options));
+    FOREBAY_ASSIGN(const OpenLoader loader, trials_.open(with(description_, change), change.options));
     return compare(*loader, change, 0);
   }
 
@@ -353,8 +346,10 @@ class Study {
       const int64_t few =
           is_whole ? samples
                    : whole_batches(static_cast<int64_t>(static_cast<double>(samples) * sample_share_of(part)));
-      FOREBAY_ASSIGN(FilledPart one, fill_part(part, change, few, cache));
-      FOREBAY_RETURN_IF_ERROR(add_entries(part, *one.loader, filled));
+      FOREBAY_ASSIGN(const OpenLoader all, open_all(part));
+      FOREBAY_ASSIGN(FilledPart one,
+                     fill_part(part, change, {*all, samples_behind(*all, part.alone.description, few)}, cache));
+      FOREBAY_RETURN_IF_ERROR(add_entries(*one.loader, *all, filled));
       if (is_whole && one.source.empty()) {
         filled.loader = std::move(one.loader);
         return filled;
@@ -362,7 +357,7 @@ class Study {
       sources[part.source] = std::move(one.source);
       keeping.push_back(std::move(one.loader));
     }
-    FOREBAY_ASSIGN(filled.loader, open(with_sources(description_, change, cache, sources), change.options));
+    FOREBAY_ASSIGN(filled.loader, trials_.open(with_sources(description_, change, cache, sources), change.options));
     if (entries_of(*filled.loader) == filled.entries) return filled;
     if (keeping.size() > 1 || parts_.size() > 1)
       return unavailable("the parts' entries are not found again in the whole pipeline");
@@ -371,7 +366,7 @@ class Study {
   }
 
   static bool is_about(const Change& change, const PartPipeline& part) {
-    return change.cache_behind ? part.has(*change.cache_behind) : has_cache(part.alone.description);
+    return change.cache_behind ? part.has(*change.cache_behind) : keeps(part);
   }
   double sample_share_of(const PartPipeline& part) const {
     const auto found = std::ranges::find(diagnosis_.parts, part.name, &PartCost::name);
@@ -384,25 +379,29 @@ class Study {
     return entries;
   }
 
+  // Opens a loader over all samples of a part, each once an epoch.
+  Result<OpenLoader> open_all(const PartPipeline& part) const {
+    const Changed once = without_draws(part.alone.description);
+    if (parts_.size() == 1 && once.description.step_count() == description_.step_count()) return baseline_;
+    FOREBAY_ASSIGN(OpenLoader all, trials_.open(composed(part.alone, once)));
+    FOREBAY_RETURN_IF_ERROR(all->prepare());
+    return all;
+  }
+
   // Adds what a part has in its cache.
-  Status add_entries(const PartPipeline& part, const Loader& loader, Filled& filled) const {
+  static Status add_entries(const Loader& loader, const Loader& all, Filled& filled) {
     const Ledger now = loader.stats();
     if (now.caches.empty()) return invalid_argument("nothing is kept there: what comes before it is in memory already");
     const TierStats& ram = now.caches.front().ram;
     filled.ram_bytes += ram.bytes;
     filled.entries += entries_of(loader);
     filled.declined += ram.declined;
-    OpenLoader all = baseline_;
-    const Changed once = without_draws(part.alone.description);
-    if (parts_.size() > 1 || once.description.step_count() < description_.step_count()) {
-      FOREBAY_ASSIGN(all, open({once.description, composed(part.alone.steps, once.steps)}, loader_options_));
-      FOREBAY_RETURN_IF_ERROR(all->prepare());
-    }
-    filled.bytes += static_cast<double>(ram.bytes) * cache_growth(loader, *all, entries_of(loader));
+    filled.bytes += static_cast<double>(ram.bytes) * cache_growth(loader, all, entries_of(loader));
     return {};
   }
 
-  Result<FilledPart> fill_part(const PartPipeline& part, const Change& change, int64_t samples, const Json& cache) {
+  Result<FilledPart> fill_part(const PartPipeline& part, const Change& change, const Few& of, const Json& cache) {
+    const int64_t samples = of.samples;
     Change here = change;
     if (here.cache_behind) here.cache_behind = part.alone.steps.places[*here.cache_behind];
     const auto over = [&](const Description& description, std::optional<int64_t> taken) {
@@ -413,30 +412,31 @@ class Study {
     };
     std::shared_ptr<const Source>& versioned = with_versions_[part.source];
     if (!versioned) {
-      FOREBAY_ASSIGN(OpenLoader loader, open(over(part.alone.description, samples), change.options));
+      FOREBAY_ASSIGN(OpenLoader loader, trials_.open(over(part.alone.description, samples), change.options));
       const OpSpec source = loader->opened().description().steps().front();
       // For a table, this would read whole row groups for a few rows.
       if (!supports_subset(source) || !loader->row_groups().empty()) {
-        FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
+        FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, trials_.context()));
         return FilledPart{std::move(loader), repeated_source(part, source, samples)};
       }
       versioned = source.opened;
     }
     const auto few = representative_subset(versioned, samples);
     FOREBAY_ASSIGN(OpenLoader loader,
-                   open(over(with_source(part.alone.description, few), std::nullopt), change.options));
-    FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, context_));
+                   trials_.open(over(with_source(part.alone.description, few), std::nullopt), change.options));
+    FOREBAY_RETURN_IF_ERROR(pass_epoch(*loader, trials_.context()));
     OpSpec source = part.alone.description.steps().front();
-    const int64_t times = epoch_of(versioned->size()) / few->size();
+    const int64_t times = epoch_of(part, of, versioned->size()) / few->size();
     if (times < 2 && parts_.size() == 1) return FilledPart{std::move(loader)};
     source.opened = representative_subset(versioned, samples, {.count = std::max<int64_t>(times, 1), .alike = true});
     return FilledPart{std::move(loader), {std::move(source)}};
   }
 
-  // A part keeps its length, on which shares depend.
-  int64_t epoch_of(int64_t samples) const {
+  // The samples of an epoch. A part keeps its length, on which shares depend.
+  int64_t epoch_of(const PartPipeline& part, const Few& of, int64_t samples) const {
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
-    return parts_.size() > 1 ? samples : std::min(baseline_->size(), long_enough);
+    return parts_.size() > 1 ? samples
+                             : samples_behind(of.all, part.alone.description, std::min(baseline_->size(), long_enough));
   }
 
   // The steps of a source that cannot have copies of its samples; none for the only data set, whose
@@ -469,17 +469,9 @@ class Study {
   }
   // A cache has at most half of memory=.
   uint64_t cache_bytes() const {
-    return std::min(options_.cache_bytes, loader_options_.resources.memory.value_or(UINT64_MAX) / 2);
+    return std::min(options_.cache_bytes, trials_.options().resources.memory.value_or(UINT64_MAX) / 2);
   }
-  int64_t base_world() const { return loader_options_.job.world_size.value_or(1); }
-
-  Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
-    // The first windows of parts that follow each other would show the first part alone.
-    const Pipeline pipeline(std::make_shared<const Description>(with_mixed_parts(changed.description)));
-    if (options_.open) return options_.open(pipeline, with, changed.steps);
-    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
-    return OpenLoader(std::move(loader));
-  }
+  int64_t base_world() const { return trials_.options().job.world_size.value_or(1); }
 
   void report_filter_pass() {
     const auto filters = [](const NumberedStep& one) {
@@ -513,13 +505,9 @@ class Study {
     }
   }
 
-  double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
-
   const Description& description_;
   const DiagnoseOptions& options_;
-  LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over, options_.pace};
-  const int64_t begun_ns_ = monotonic_ns();
+  const Trials trials_;
   OpenLoader baseline_;
   const std::vector<PartPipeline> parts_ = part_pipelines(description_);
   /// Data sets by their number, opened with a cache, so that they know their versions.
@@ -534,7 +522,6 @@ class Study {
 }  // namespace
 
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(check_supported(pipeline.description(), "diagnose()"));
   return Study(pipeline, options).run();
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "loader/describe/check.h"
+#include "pipeline/branches.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -90,7 +91,12 @@ std::vector<PartPipeline> part_pipelines(const Description& whole) {
     std::vector<size_t> places(walk.steps(), kGone);
     for (size_t i = 0; i < part.numbers.size(); ++i)
       if (part.numbers[i] != kGone) places[part.numbers[i]] = i;
-    parts.push_back({std::move(part.name), part.source, {Description::of(std::move(part.steps)), {std::move(places)}}});
+    Description alone = Description::of(std::move(part.steps));
+    std::vector<std::string> drawn;
+    const std::vector<Branch> branches = branches_of(alone, catalog());
+    for (const Branch& branch : branches.front().choosing)
+      if (find_step(branch.description, OpEffect::kDrawing) != nullptr) drawn.push_back(branch.name());
+    parts.push_back({std::move(part.name), part.source, {std::move(alone), {std::move(places)}}, std::move(drawn)});
   }
   return parts;
 }

@@ -17,6 +17,9 @@ struct PartPipeline {
   /// The steps of the part and of the pipelines around it, and the places of the whole pipeline's
   /// steps in it. Repetitions of several parts together are left out.
   Changed alone;
+  /// Names of the parts of its zip that have draws of their own: each pass joins other samples, so
+  /// what follows the zip hardly comes again.
+  std::vector<std::string> drawn = {};
 
   bool has(size_t number) const { return alone.steps.places[number] != kGone; }
 };

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
 #include "loader/describe/step_arguments.h"
@@ -24,7 +23,7 @@
 #include "study/profile_parts.h"
 #include "study/sample_cost.h"
 #include "study/strategies.h"
-#include "study/trial.h"
+#include "study/trials.h"
 #include "study/working_folder.h"
 
 namespace forebay {
@@ -50,17 +49,13 @@ constexpr size_t kMaxMeasured = 4;    // most strategies that are run as handed 
 constexpr double kDisappoints = 0.8;  // share of the rate found over a part of the samples
 constexpr double kSlowBatch = 0.05;   // seconds; turns with slower batches would take all the time
 
-using OpenLoader = std::shared_ptr<Loader>;
-
 // One profile: run() tries the strategies one after another and fills in the result. Used by one
 // thread.
 class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
-      : options_(options), written_(without_caches(pipeline.description())), once_(without_draws(written_.description)),
-        plain_{once_.description, composed(written_.steps, once_.steps)} {
-    // If the user limited the epochs, the loader would end in the middle of a window.
-    loader_options_.epochs.reset();
+      : options_(options), trials_(options), written_(without_caches(pipeline.description())),
+        once_(without_draws(written_.description)), plain_(composed(written_, once_)) {
     profile_.weights = options.weights;
   }
 
@@ -71,11 +66,11 @@ class Profiling {
       profile_.others.emplace_back("files: for a pipeline without .repeat(), .sample() and .balance(); leave them out");
     std::vector<Strategy> strategies = strategies_for(plain_.description, options_.files && !draws);
     if (strategies.empty()) profile_.others.emplace_back("keeping anything: there is no place where a cache may stand");
-    if (std::string missing = missing_version(plain_.description); !missing.empty())
-      profile_.others.push_back(std::move(missing));
+    for (std::string told : {drawn_anew(plain_.description), missing_version(plain_.description)})
+      if (!told.empty()) profile_.others.push_back(std::move(told));
     choose_samples(strategies.size());
     for (Strategy& strategy : strategies) {
-      if (seconds() > options_.budget_seconds) {
+      if (trials_.seconds() > options_.budget_seconds) {
         profile_.others.push_back(strategy.name + ": not tried, the time was over");
       } else {
         FOREBAY_RETURN_IF_ERROR(try_strategy(std::move(strategy)));
@@ -87,7 +82,7 @@ class Profiling {
     FOREBAY_RETURN_IF_ERROR(verify_best());
     for (Strategy& strategy : profile_.strategies)
       if (strategy.behind) strategy.behind = written_number(*strategy.behind);
-    profile_.seconds = seconds();
+    profile_.seconds = trials_.seconds();
     return std::move(profile_);
   }
 
@@ -109,8 +104,8 @@ class Profiling {
 
   // Measures the pipeline without caches over all samples.
   Status measure_baseline() {
-    FOREBAY_ASSIGN(baseline_, open(plain_));
-    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kUnchanged));
+    FOREBAY_ASSIGN(baseline_, trials_.open(plain_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, trials_.context(), kUnchanged));
     profile_.size = baseline_->size();
     unchanged_.name = "nothing kept";
     unchanged_.rate = mean_of(seen.rates);
@@ -141,16 +136,7 @@ class Profiling {
     profile_.samples = std::min(std::max(samples, kLeastTrialBatches * batch), profile_.size);
   }
 
-  // Returns the number of source samples of which `profile_.samples` pass the filters. A take()
-  // yields its own number, however many the source has.
-  int64_t samples_of_source() const {
-    const OpSpec source = baseline_->opened().description().steps().front();
-    if (source.opened == nullptr || find_step(plain_.description, OpEffect::kTaking) != nullptr)
-      return profile_.samples;
-    const double left =
-        static_cast<double>(profile_.size) / static_cast<double>(std::max<int64_t>(source.opened->size(), 1));
-    return std::max(profile_.samples, static_cast<int64_t>(std::ceil(static_cast<double>(profile_.samples) / left)));
-  }
+  int64_t samples_of_source() const { return samples_behind(*baseline_, plain_.description, profile_.samples); }
 
   // Reports a strategy that cannot be run, and continues with the others.
   Status try_strategy(Strategy strategy) {
@@ -170,7 +156,7 @@ class Profiling {
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
     FOREBAY_ASSIGN(WorkingFolder folder, WorkingFolder::make());
     FOREBAY_ASSIGN(OpenLoader loader, open_over_few(strategy, folder.path()));
-    FOREBAY_ASSIGN(Filling filling, fill(*loader, context_, kTrialBytes));
+    FOREBAY_ASSIGN(Filling filling, fill(*loader, trials_.context(), kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
     strategy.bytes = bytes_of_all(filling, *loader, *baseline_);
     strategy.entries = cache_growth(*loader, *baseline_, filling.entries) * static_cast<double>(filling.entries);
@@ -180,12 +166,12 @@ class Profiling {
       auto few = representative_subset(with_versions_, samples_of_source(), {.count = copies});
       FOREBAY_ASSIGN(loader, open(for_trial(with_source(plain_.description, std::move(few)), strategy, std::nullopt,
                                             kTrialBytes, folder.path() + "/copies")));
-      FOREBAY_ASSIGN(filling, fill(*loader, context_, kTrialBytes));
+      FOREBAY_ASSIGN(filling, fill(*loader, trials_.context(), kTrialBytes));
     }
     strategy.preparation_seconds = seconds_to_make(filling.seconds, size);
     strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
     FOREBAY_RETURN_IF_ERROR(measure_filled(strategy, *loader));
-    limit_to_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
+    limit_to_room(strategy, static_cast<double>(on_disk ? disk_room() : trials_.memory_room()), unchanged_.rate);
     set_answer(strategy);
     add_contender(strategy, std::move(loader), std::move(folder));
     return strategy;
@@ -248,8 +234,9 @@ class Profiling {
   }
 
   Status compare_fastest() {
-    const auto rates = contenders_.compare(
-        context_, [this] { return !slow_batches() && seconds() < options_.budget_seconds + kOvertimeSeconds; });
+    const auto rates = contenders_.compare(trials_.context(), [this] {
+      return !slow_batches() && trials_.seconds() < options_.budget_seconds + kOvertimeSeconds;
+    });
     if (rates.status().code() == Code::kCancelled) return rates.status();
     if (!rates.ok())
       profile_.others.push_back(fmt::format("the fastest beside each other: {}", rates.status().message()));
@@ -274,7 +261,7 @@ class Profiling {
       if (best.tier == StrategyTier::kFiles || !looked_at.insert(best.name).second) return {};
       if (best.tier == StrategyTier::kNothing) return remeasure_baseline();
       const double end = options_.budget_seconds + kOvertimeSeconds;
-      if (looked_at.size() > kMaxMeasured || seconds() + best.preparation_seconds.value > end) {
+      if (looked_at.size() > kMaxMeasured || trials_.seconds() + best.preparation_seconds.value > end) {
         profile_.others.push_back(
             fmt::format("{}: not measured as it is handed over: filling its cache takes about {:.0f} s; give more time",
                         best.name, best.preparation_seconds.value));
@@ -286,8 +273,8 @@ class Profiling {
   }
 
   Status remeasure_baseline() {
-    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, context_));
-    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kUnchanged));
+    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, trials_.context()));
+    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, trials_.context(), kUnchanged));
     baseline_rates_ = seen.rates;
     rescale_to_baseline();
     return {};
@@ -305,7 +292,7 @@ class Profiling {
     for (bool again = true;;) {
       FOREBAY_ASSIGN(const WorkingFolder folder, WorkingFolder::make());
       FOREBAY_ASSIGN(const OpenLoader loader, open(as_written(plain_.description, strategy, folder.path())));
-      FOREBAY_ASSIGN(const Filling filling, fill_what_fits(*loader, context_));
+      FOREBAY_ASSIGN(const Filling filling, fill_what_fits(*loader, trials_.context()));
       if (std::exchange(again, false) && filling.declined > 0 && strategy.fits == 1 && filling.entries > 0) {
         enlarge_budget(strategy, filling);
         continue;
@@ -367,7 +354,7 @@ class Profiling {
         return whole(pipeline, with, steps_from_original(steps));
       };
     const Pipeline plain = pipeline_of(plain_);
-    const double left = std::max(options_.budget_seconds - seconds(), 1.0);
+    const double left = std::max(options_.budget_seconds - trials_.seconds(), 1.0);
     FOREBAY_ASSIGN(const TriedFiles tried,
                    options_.files({.pipeline = plain,
                                    .as_it_is = *baseline_,
@@ -419,12 +406,14 @@ class Profiling {
     if (in_memory != nullptr && copies_by_step_.at(*strategy.behind) > 1)
       strategy.bytes = times(*in_memory, strategy.bytes.value / in_memory->value);
     const double a_sample = 1 / std::max(samples, 1.0);
+    // Steps after the cut make one item of an epoch of so many samples.
+    const double an_item = size / static_cast<double>(profile_.size);
     // The samples of one part are made while another is written, so single parts do not show the
     // spread. The spread is that of the same steps without a cache.
     strategy.preparation_seconds =
         times(unchanged_.preparation_seconds, tried.seconds * a_sample * size / unchanged_.preparation_seconds.value);
-    strategy.preparing =
-        cost_of_work(tried.cpu_seconds * a_sample, samples / tried.seconds, profile_.threads, unchanged_.preparing);
+    strategy.preparing = cost_of_work(tried.cpu_seconds * a_sample * an_item, samples / tried.seconds / an_item,
+                                      profile_.threads, unchanged_.preparing);
     strategy.pipeline = tried.answer;
     strategy.steps = steps_from_original(tried.steps);
     strategy.command = tried.command;
@@ -437,30 +426,22 @@ class Profiling {
     // A turn is a quarter of a second. If batches are slower, the unchanged pipeline would take all
     // the time.
     if (slow_batches()) {
-      FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
+      FOREBAY_ASSIGN(const Observation seen, observe(loader, trials_.context(), kAlone));
       return mean_of(seen.rates);
     }
     std::vector<Group> turns;
-    for (int turn = 0; turn < kTurns; ++turn) {
-      double kept = 0, as_it_is = 0;
-      // The order alternates, as in diagnose(), so that drift and warm caches affect both alike.
-      for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
-        FOREBAY_RETURN_IF_ERROR(wait_until_idle(with ? *baseline_ : loader, context_));
-        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *baseline_, context_, turn_length));
-        (with ? kept : as_it_is) = seen.rates.front();
-      }
-      turns.push_back({as_it_is, kept});
-      baseline_rates_.push_back(as_it_is);
-    }
+    const auto visit = [&](const Observation& kept, const Observation& as_it_is) {
+      turns.push_back({as_it_is.rates.front(), kept.rates.front()});
+      baseline_rates_.push_back(as_it_is.rates.front());
+      return true;
+    };
+    FOREBAY_RETURN_IF_ERROR(observe_in_turns(loader, *baseline_, trials_.context(), turn_length, kTurns, visit));
     // A ratio of sums: the mean of ratios is too high if the machine's speed varies. It is put on
     // the scale of the one long measurement of the unchanged pipeline, so that all strategies are
     // comparable.
     return times(ratio_of(turns), unchanged_.rate.value);
   }
 
-  uint64_t memory_room() const {
-    return std::min(max_memory_budget(), max_cache_bytes(loader_options_.resources.memory));
-  }
   static uint64_t disk_room() {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;
@@ -479,25 +460,14 @@ class Profiling {
     return Pipeline(std::make_shared<const Description>(changed.description));
   }
 
-  // `changed` is relative to the pipeline without caches.
-  Result<OpenLoader> open(const Changed& changed) const {
-    const Pipeline pipeline = pipeline_of(changed);
-    const bool plain = &changed == &plain_;
-    if (options_.open)
-      return options_.open(pipeline, loader_options_, plain ? plain_.steps : steps_from_original(changed.steps));
-    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, loader_options_));
-    return OpenLoader(std::move(loader));
-  }
-
-  double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
+  // Opens a change of the pipeline that is tried.
+  Result<OpenLoader> open(const Changed& change) const { return trials_.open(composed(plain_, change)); }
 
   const ProfileOptions& options_;
-  LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over, options_.pace};
+  const Trials trials_;
   const Changed written_;  ///< the pipeline without caches
   const Changed once_;     ///< without draws, relative to that
   const Changed plain_;    ///< the same relative to the original: what is tried
-  const int64_t begun_ns_ = monotonic_ns();
   OpenLoader baseline_;
   Strategy unchanged_;
   std::vector<double> baseline_rates_;           ///< of `baseline_`, since the last rescale_to_baseline()
@@ -517,7 +487,6 @@ const Strategy* Profile::unchanged() const {
 }
 
 Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(check_supported(pipeline.description(), "profile()"));
   const bool has_parts = part_pipelines(pipeline.description()).size() > 1;
   return has_parts ? profile_parts(pipeline, options) : Profiling(pipeline, options).run();
 }

@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
-#include "base/clock.h"
-#include "cache/budget_limits.h"
 #include "forebay/ledger.h"
 #include "study/changes.h"
 #include "study/estimate.h"
@@ -21,7 +19,7 @@
 #include "study/part_pipelines.h"
 #include "study/sample_cost.h"
 #include "study/strategies.h"
-#include "study/trial.h"
+#include "study/trials.h"
 #include "study/working_folder.h"
 
 namespace forebay {
@@ -33,8 +31,6 @@ constexpr TrialLength kWholeAsItIs{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kWholeTurn{.windows = 1, .window_seconds = 0.5};
 constexpr int kWholeTurns = 4;
 constexpr double kWholeOvertime = 10;
-
-using OpenLoader = std::shared_ptr<Loader>;
 
 // A part with what its own profile found.
 struct Part {
@@ -66,9 +62,8 @@ void add(Estimate& sum, const Estimate& one) {
 class PartsProfile {
  public:
   PartsProfile(const Pipeline& pipeline, const ProfileOptions& options)
-      : options_(options), plain_(without_caches(pipeline.description())),
+      : options_(options), trials_(options), plain_(without_caches(pipeline.description())),
         pipelines_(part_pipelines(plain_.description)), steps_(numbered_steps(plain_.description)) {
-    loader_options_.epochs.reset();
     profile_.weights = options.weights;
     for (const PartPipeline& one : pipelines_) parts_.push_back({one});
   }
@@ -80,15 +75,15 @@ class PartsProfile {
     rank_strategies(profile_.strategies, profile_.weights, profile_.size);
     FOREBAY_RETURN_IF_ERROR(verify_best());
     add_parts();
-    profile_.seconds = seconds();
+    profile_.seconds = trials_.seconds();
     return std::move(profile_);
   }
 
  private:
   Status measure_baseline() {
-    FOREBAY_ASSIGN(baseline_, open({plain_.description, {}}));
-    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kWholeAsItIs));
-    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, context_));
+    FOREBAY_ASSIGN(baseline_, trials_.open(plain_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, trials_.context(), kWholeAsItIs));
+    FOREBAY_RETURN_IF_ERROR(wait_until_idle(*baseline_, trials_.context()));
     FOREBAY_ASSIGN(const std::vector<double> shares, shares_of_parts(*baseline_, parts_.size()));
     for (size_t i = 0; i < parts_.size(); ++i) parts_[i].share = shares[i];
     profile_.size = baseline_->size();
@@ -114,7 +109,7 @@ class PartsProfile {
     std::ranges::sort(order, std::greater(), [&](size_t part) { return parts_[part].share; });
     for (size_t done = 0; done < order.size(); ++done) {
       Part& part = parts_[order[done]];
-      const double left = kProfilingTime * options_.budget_seconds - seconds();
+      const double left = kProfilingTime * options_.budget_seconds - trials_.seconds();
       if (left <= 0 && done > 0) {
         profile_.others.push_back(fmt::format("the part '{}': not tried, the time was over", part.pipeline.name));
         continue;
@@ -184,10 +179,11 @@ class PartsProfile {
       if (!keeps || std::ranges::find(tried, choice) != tried.end()) continue;
       Strategy strategy = strategy_of(choice);
       tried.push_back(choice);
-      if (const double memory = memory_of(choice); memory > static_cast<double>(memory_room())) {
+      const uint64_t room = trials_.memory_room();
+      if (const double memory = memory_of(choice); memory > static_cast<double>(room)) {
         profile_.others.push_back(fmt::format("{}: together they take {} of memory, and {} are left for them",
                                               strategy.name, format_byte_size(static_cast<uint64_t>(memory)),
-                                              format_byte_size(memory_room())));
+                                              format_byte_size(room)));
         continue;
       }
       choices_[strategy.name] = choice;
@@ -226,9 +222,6 @@ class PartsProfile {
     for (const auto& [part, strategy] : choice)
       if (strategy->tier == StrategyTier::kMemory) bytes += strategy->bytes.value * strategy->fits;
     return bytes;
-  }
-  uint64_t memory_room() const {
-    return std::min(max_memory_budget(), max_cache_bytes(loader_options_.resources.memory));
   }
 
   // What a choice saves of the measured time of the whole pipeline. Without parts that were not
@@ -309,7 +302,7 @@ class PartsProfile {
     Strategy& best = profile_.strategies.front();
     if (best.tier == StrategyTier::kNothing) return {};
     const double computed = best.rate.value;
-    const Status status = seconds() + best.preparation_seconds.value > options_.budget_seconds + kWholeOvertime
+    const Status status = trials_.seconds() + best.preparation_seconds.value > options_.budget_seconds + kWholeOvertime
                               ? unavailable(fmt::format("filling its caches takes about {:.0f} s; give more time",
                                                         best.preparation_seconds.value))
                               : measure_whole(best);
@@ -332,21 +325,17 @@ class PartsProfile {
     std::vector<OpenLoader> filled;
     for (const PartPipeline& part : part_pipelines(whole.description)) {
       if (!has_cache(part.alone.description)) continue;
-      FOREBAY_ASSIGN(OpenLoader loader, open({part.alone.description, composed(whole.steps, part.alone.steps)}));
-      FOREBAY_RETURN_IF_ERROR(fill_what_fits(*loader, context_).status());
+      FOREBAY_ASSIGN(OpenLoader loader, trials_.open(composed(composed(plain_, whole), part.alone)));
+      FOREBAY_RETURN_IF_ERROR(fill_what_fits(*loader, trials_.context()).status());
       filled.push_back(std::move(loader));
     }
-    FOREBAY_ASSIGN(const OpenLoader loader, open(whole));
+    FOREBAY_ASSIGN(const OpenLoader loader, trials_.open(composed(plain_, whole)));
     std::vector<Group> turns;
-    for (int turn = 0; turn < kWholeTurns; ++turn) {
-      double kept = 0, as_it_is = 0;
-      for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
-        FOREBAY_RETURN_IF_ERROR(wait_until_idle(with ? *baseline_ : *loader, context_));
-        FOREBAY_ASSIGN(const Observation seen, observe(with ? *loader : *baseline_, context_, kWholeTurn));
-        (with ? kept : as_it_is) = seen.rates.front();
-      }
-      turns.push_back({as_it_is, kept});
-    }
+    FOREBAY_RETURN_IF_ERROR(observe_in_turns(*loader, *baseline_, trials_.context(), kWholeTurn, kWholeTurns,
+                                             [&](const Observation& kept, const Observation& as_it_is) {
+                                               turns.push_back({as_it_is.rates.front(), kept.rates.front()});
+                                               return true;
+                                             }));
     const Estimate rate = times(ratio_of(turns), whole_.rate.value);
     best.kept = scaled_cost(best.kept, rate.value / best.rate.value);
     best.rate = rate;
@@ -370,25 +359,11 @@ class PartsProfile {
     return Pipeline(std::make_shared<const Description>(changed.description));
   }
 
-  // `changed` is relative to the pipeline without caches; no places if it is that.
-  Result<OpenLoader> open(const Changed& changed) const {
-    const Pipeline pipeline(std::make_shared<const Description>(with_mixed_parts(changed.description)));
-    if (options_.open)
-      return options_.open(pipeline, loader_options_,
-                           changed.steps.places.empty() ? plain_.steps : composed(plain_.steps, changed.steps));
-    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, loader_options_));
-    return OpenLoader(std::move(loader));
-  }
-
-  double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
-
   const ProfileOptions& options_;
-  LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over, options_.pace};
+  const Trials trials_;
   const Changed plain_;
   const std::vector<PartPipeline> pipelines_;
   const std::vector<NumberedStep> steps_;
-  const int64_t begun_ns_ = monotonic_ns();
   std::vector<Part> parts_;
   OpenLoader baseline_;
   Strategy whole_;                         ///< nothing kept

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -10,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "base/chunk_source.h"
+#include "forebay/loader.h"
 #include "forebay/simulation.h"
+#include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
 #include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
@@ -20,13 +24,17 @@
 #include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "plan/equal_batches.h"
+#include "plan/plan_order.h"
+#include "study/planned_epochs.h"
 #include "study/simulated_policy.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostSlowRows = 200'000;  // whose owners take microseconds each
+constexpr int64_t kMostEpochs = 1000;
+constexpr int64_t kMostSlowRows = 200'000;
+constexpr int64_t kMostRowsPlanned = int64_t{1} << 25;  // over all epochs, of plans that follow from values
 
 Status unknown_sizes() {
   return invalid_argument(
@@ -34,18 +42,24 @@ Status unknown_sizes() {
       "stored; --sample-bytes)");
 }
 
+// Samples of a data set, by number.
+struct Samples {
+  int64_t count = 0;
+  std::function<int64_t(int64_t)> id_at;  ///< in the source
+};
+
 // Estimates mean and spread of the sizes from some thousands of samples all over the data set.
-Result<SampleSizes> measured_sizes(const SampleSource& source, const Selection& selection) {
+Result<SampleSizes> measured_sizes(const SampleSource& source, const Samples& samples) {
   double sum = 0, logs = 0, squares = 0;
-  // An empty selection has no sizes.
-  if (selection.size() == 0) return unknown_sizes();
-  const int64_t looked = std::min<int64_t>(selection.size(), 4096);
+  // No samples have no sizes.
+  if (samples.count == 0) return unknown_sizes();
+  const int64_t looked = std::min<int64_t>(samples.count, 4096);
   for (int64_t i = 0; i < looked; ++i) {
     // Evenly spread, since neighbours are often alike. Uses doubles, whose product does not
     // overflow.
-    const int64_t index = static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(selection.size()) /
-                                               static_cast<double>(looked));
-    const auto size = static_cast<double>(source.fetch(selection.id_at(index)).total_size());
+    const int64_t number =
+        static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(samples.count) / static_cast<double>(looked));
+    const auto size = static_cast<double>(source.fetch(samples.id_at(number)).total_size());
     // The logarithm of 0 is undefined, and would make every figure NaN.
     if (size <= 0) return unknown_sizes();
     sum += size;
@@ -65,7 +79,7 @@ SampleSizes sizes_of_rows(const ChunkSource& source) {
   return {bytes / static_cast<double>(std::max<int64_t>(source.size(), 1)), 0};
 }
 
-Result<SampleSizes> sizes_of(const BranchData& data, const SimulationOptions& options) {
+Result<SampleSizes> sizes_of(const BranchData& data, const Samples& samples, const SimulationOptions& options) {
   if (options.sample_bytes) return SampleSizes{*options.sample_bytes, options.spread};
   const std::string name = data.branch.name();
   if (const ChunkSource* const chunks = data.source->as_chunks()) {
@@ -73,19 +87,108 @@ Result<SampleSizes> sizes_of(const BranchData& data, const SimulationOptions& op
     if (const SampleSizes rows = sizes_of_rows(*chunks); rows.mean > 0 && !name.empty()) return rows;
     return unknown_sizes();
   }
-  Result<SampleSizes> sizes = measured_sizes(*data.source->as_samples(), *data.chosen.selection);
+  Result<SampleSizes> sizes = measured_sizes(*data.source->as_samples(), samples);
   if (sizes.ok() || name.empty()) return sizes;
   return invalid_argument(fmt::format("the part '{}': {}", name, sizes.status().message()));
+}
+
+// The plan of a pipeline, with the samples of each data set.
+struct Planned {
+  int64_t size = 0;           ///< rows of an epoch
+  SimulatedParts parts = {};  ///< without an order: one data set, of which each sample comes once
+  std::vector<BranchData> branches = {};
+  std::vector<double> shares = {};           ///< of the rows of an epoch, by branch
+  std::vector<Samples> samples = {};         ///< by branch
+  bool is_slow = false;                      ///< owners of samples take microseconds to find
+  std::optional<int64_t> rows_a_batch = {};  ///< on average, if batches are made by lengths
+
+  bool is_one() const { return parts.order == nullptr; }
+};
+
+Samples selected(const BranchData& branch) {
+  return {branch.chosen.selection->size(),
+          [selection = branch.chosen.selection](int64_t index) { return selection->id_at(index); }};
+}
+
+// A plan that is known without reading values.
+Result<Planned> plan_unread(const Description& description, const SimulationOptions& options) {
+  FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
+  FOREBAY_ASSIGN(DataPlan data, unread_plan(description, std::move(source), {}, options.seed, "simulate()"));
+  Planned planned{.size = data.size(), .shares = shares_of_branches(*data.plan)};
+  for (const BranchData& branch : data.branches) planned.samples.push_back(selected(branch));
+  planned.branches = std::move(data.branches);
+  if (planned.branches.size() == 1 && planned.size == planned.branches.front().chosen.size()) return planned;
+  const auto order = std::make_shared<const PlanOrder>(std::move(data.plan));
+  planned.parts = {order, {order->begins().begin(), order->begins().end()}, {}};
+  planned.is_slow = std::max(order->ids(), order->size()) > PlanOrder::kMostRemembered;
+  return planned;
+}
+
+Result<std::shared_ptr<Loader>> open_itself(const Pipeline& pipeline, const SimulationOptions& options) {
+  LoaderOptions with;
+  with.seed = options.seed;
+  with.job.rank = 0;
+  with.job.world_size = 1;
+  ChangedSteps unchanged;
+  for (size_t step = 0; step < pipeline.description().step_count(); ++step) unchanged.places.push_back(step);
+  if (options.open) return options.open(pipeline, with, unchanged);
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
+  FOREBAY_RETURN_IF_ERROR(loader->prepare());
+  return std::shared_ptr<Loader>(std::move(loader));
+}
+
+Result<std::vector<EpochPlan>> epochs_of(const Loader& loader, const OpSpec& step, const SimulationOptions& options) {
+  const int64_t count = std::clamp<int64_t>(options.epochs, 1, kMostEpochs);  // checked later
+  if (loader.size() > kMostRowsPlanned / count)
+    return unsupported(
+        fmt::format("simulate() of a pipeline with .{}(): {} epochs of {} rows are more than are planned, which is "
+                    "{}; give samples= and sample_bytes= of the data set",
+                    step.name, count, loader.size(), kMostRowsPlanned));
+  std::vector<EpochPlan> epochs;
+  for (int64_t epoch = 0; epoch < count; ++epoch) {
+    options.poll();
+    FOREBAY_ASSIGN(epochs.emplace_back(), loader.plan(epoch, 0, 1, std::numeric_limits<int64_t>::max()));
+  }
+  return epochs;
+}
+
+// A plan that follows from values: a loader reads them, as each rank of the job does before its first
+// batch. Steps of a single rank have all rows in their order, and batches of like lengths do not
+// depend on the ranks.
+Result<Planned> plan_read(const Pipeline& pipeline, const OpSpec& step, const SimulationOptions& options) {
+  FOREBAY_ASSIGN(const std::shared_ptr<Loader> loader, open_itself(pipeline, options));
+  FOREBAY_ASSIGN(const std::vector<EpochPlan> epochs, epochs_of(*loader, step, options));
+  const Description& description = pipeline.description();
+  Planned planned;
+  planned.branches = begin_branches(description, loader->opened().description().steps().front().opened, options.seed);
+  const auto order = std::make_shared<const PlannedEpochs>(epochs, planned.branches.size());
+  planned.size = order->size();
+  planned.parts = {order, order->begins(), {}};
+  for (size_t i = 0; i < planned.branches.size(); ++i) {
+    const int64_t begin = order->begins()[i];
+    planned.samples.push_back(
+        {order->begins()[i + 1] - begin, [order, begin](int64_t number) { return order->id_in_part(begin + number); }});
+  }
+  planned.shares.resize(planned.branches.size());
+  for (int64_t position = 0; position < planned.size; ++position)
+    planned.shares[planned.parts.leaf_of(order->id_at(0, position))] += 1 / static_cast<double>(planned.size);
+  if (measuring_step(description) == nullptr || planned.size == 0) return planned;
+  planned.rows_a_batch = std::max<int64_t>(planned.size / std::ssize(order->batch_ends().front()), 1);
+  planned.parts.like_lengths = {order, &order->batch_ends()};
+  return planned;
 }
 
 // Fills in what the data sets tell. Returns those of a pipeline over several, or over one that is
 // repeated; nothing for a single data set.
 Result<std::optional<SimulatedParts>> complete(const std::optional<Pipeline>& pipeline, SimulationOptions& options) {
   std::optional<SimulatedParts> parts;
-  if (pipeline && !options.batch_size) options.batch_size = batch_size(pipeline->description());
-  if (!options.batch_size)
-    return invalid_argument("simulate: without a pipeline, give batch_size= (rows a rank and step; --batch)");
-  if (options.samples > 0 && options.sample_bytes) return parts;
+  const bool by_lengths = pipeline && measuring_step(pipeline->description()) != nullptr;
+  if (pipeline && !by_lengths && !options.batch_size) options.batch_size = batch_size(pipeline->description());
+  const bool is_described = options.samples > 0 && options.sample_bytes;
+  if (!options.batch_size && (is_described || !by_lengths))
+    return invalid_argument(
+        "simulate: without a pipeline that is read, give batch_size= (rows a rank and step; --batch)");
+  if (is_described) return parts;
   if (!pipeline) return invalid_argument("simulate: without a pipeline, give samples= and sample_bytes=");
   const Description& description = pipeline->description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
@@ -93,27 +196,29 @@ Result<std::optional<SimulatedParts>> complete(const std::optional<Pipeline>& pi
     return invalid_argument(
         "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "
         "have");
-  FOREBAY_ASSIGN(const std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
-  FOREBAY_ASSIGN(const DataPlan data, unread_plan(description, source, {}, options.seed, "simulate()"));
-  const bool is_one = data.branches.size() == 1 && data.size() == data.branches.front().chosen.size();
-  if (!is_one && options.samples > 0)
+  const OpSpec* const deciding = deciding_step(description);
+  FOREBAY_ASSIGN(Planned planned,
+                 deciding != nullptr ? plan_read(*pipeline, *deciding, options) : plan_unread(description, options));
+  if (!planned.is_one() && options.samples > 0)
     return invalid_argument(
-        "simulate: samples= is the number of one data set, and this pipeline's epoch follows from those of its parts; "
-        "leave it out");
-  if (options.samples == 0) options.samples = data.size();
-  if (!is_one) parts = SimulatedParts{std::make_shared<const PlanOrder>(data.plan), {}};
-  const bool slow = parts && std::max(parts->order->ids(), parts->order->size()) > PlanOrder::kMostRemembered;
-  if (slow) options.most_rows = std::min(options.most_rows, kMostSlowRows);
-  const std::vector<double> shares = shares_of_branches(*data.plan);
+        "simulate: samples= is the number of one data set, and this pipeline's epoch follows from its parts, draws or "
+        "lengths; leave it out");
+  if (planned.rows_a_batch && options.batch_size)
+    return invalid_argument(
+        "simulate: batch_size= is not for .bucket(), whose batches have as many rows as fit its budget; leave it out");
+  if (planned.rows_a_batch) options.batch_size = planned.rows_a_batch;
+  if (options.samples == 0) options.samples = planned.size;
+  if (planned.is_slow) options.most_rows = std::min(options.most_rows, kMostSlowRows);
   SampleSizes mean;
-  for (size_t i = 0; i < data.branches.size(); ++i) {
-    FOREBAY_ASSIGN(const SampleSizes sizes, sizes_of(data.branches[i], options));
-    mean.mean += shares[i] * sizes.mean;
-    mean.spread += shares[i] * sizes.spread;
-    if (parts) parts->sizes.push_back(sizes);
+  for (size_t i = 0; i < planned.branches.size(); ++i) {
+    FOREBAY_ASSIGN(const SampleSizes sizes, sizes_of(planned.branches[i], planned.samples[i], options));
+    mean.mean += planned.shares[i] * sizes.mean;
+    mean.spread += planned.shares[i] * sizes.spread;
+    planned.parts.sizes.push_back(sizes);
   }
   options.sample_bytes = mean.mean;
   options.spread = mean.spread;
+  if (!planned.is_one()) parts = std::move(planned.parts);
   return parts;
 }
 
@@ -127,7 +232,7 @@ Status check_figures(const SimulationOptions& o) {
   if (o.ranks_per_host < 1 || o.ranks_per_host > kManyRanks / o.hosts)
     return refuse("ranks_per_host", o.ranks_per_host, "1 or larger, and 2^20 ranks at most in all");
   if (o.samples < 1 || o.samples > int64_t{1} << 50) return refuse("samples", o.samples, "1 to 2^50");
-  if (o.epochs < 2 || o.epochs > 1000) return refuse("epochs", o.epochs, "2 to 1000");
+  if (o.epochs < 2 || o.epochs > kMostEpochs) return refuse("epochs", o.epochs, "2 to 1000");
   if (o.requests < 1) return refuse("requests", o.requests, "1 or larger");
   if (o.ahead < 1 || o.ahead > 1 << 20) return refuse("ahead", o.ahead, "1 to 2^20");
   if (o.most_rows < 1) return refuse("most_rows", o.most_rows, "1 or larger");
@@ -169,7 +274,8 @@ AnalyticalModel model_of(const SimulationOptions& o) {
   return model;
 }
 
-std::vector<std::pair<const char*, SimulationOptions>> others(const SimulationOptions& options) {
+std::vector<std::pair<const char*, SimulationOptions>> others(const SimulationOptions& options,
+                                                              const SimulatedParts* parts) {
   std::vector<std::pair<const char*, SimulationOptions>> list;
   const auto with = [&](const char* change, auto edit) {
     SimulationOptions other = options;
@@ -184,7 +290,9 @@ std::vector<std::pair<const char*, SimulationOptions>> others(const SimulationOp
   if (options.storage.bytes_per_second > 0)
     with("storage twice as fast", [](auto& o) { o.storage.bytes_per_second *= 2; });
   if (options.prepare_per_second > 0) with("twice the cores a host", [](auto& o) { o.prepare_per_second *= 2; });
-  with("batches twice as large", [](auto& o) { *o.batch_size *= 2; });
+  // The budget of a .bucket() decides the batches, which were planned for it.
+  const bool one_size = parts == nullptr || parts->like_lengths == nullptr;
+  if (one_size) with("batches twice as large", [](auto& o) { *o.batch_size *= 2; });
   return list;
 }
 
@@ -209,7 +317,7 @@ Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationO
   for (const SimulatedPolicy policy :
        {SimulatedPolicy::kLocal, SimulatedPolicy::kCount, SimulatedPolicy::kRegular, SimulatedPolicy::kClairvoyant})
     found.runs.push_back(run_virtually(policy, options, of));
-  for (const auto& [change, other] : others(options)) {
+  for (const auto& [change, other] : others(options, of)) {
     // A change may leave the allowed range, such as twice the largest batch; then it is not
     // proposed.
     if (!check_figures(other).ok()) continue;

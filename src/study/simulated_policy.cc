@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "plan/equal_batches.h"
+#include "plan/hosts.h"
+#include "plan/order.h"
 #include "plan/permutation.h"
-#include "plan/placement.h"
-#include "plan/shard_assignment.h"
+#include "study/simulated_steps.h"
 #include "study/virtual_cluster.h"
 
 namespace forebay {
@@ -40,18 +41,10 @@ const char* name_of(SimulatedPolicy policy) {
   return "clairvoyant";
 }
 
-ScheduleOptions schedule_of(const SimulationOptions& options) {
-  return {.epoch_size = options.samples,
-          .batch_size = *options.batch_size,
-          .world_size = options.hosts * options.ranks_per_host,
-          .last = LastPolicy::kPartial};
-}
-
-int64_t steps_gone_through(const SimulationOptions& options) {
-  const ScheduleOptions schedule = schedule_of(options);
-  const int64_t steps = EqualBatches(schedule).steps();
-  // At least one step, however large, and at most an epoch.
-  return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
+// The rows after which no further step is gone through: those of whole steps, at least of one.
+int64_t rows_gone_through(const SimulationOptions& options) {
+  const int64_t a_step = *options.batch_size * options.hosts * options.ranks_per_host;
+  return std::min(std::max<int64_t>(options.most_rows / a_step, 1) * a_step, options.samples);
 }
 
 // One run of a policy: takes the steps of the plan through a VirtualCluster.
@@ -60,10 +53,7 @@ class VirtualRun {
   VirtualRun(SimulatedPolicy policy, const SimulationOptions& options, const SimulatedParts* parts)
       : policy_(policy), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
         fits_(rows_that_fit(options)), parts_(parts), order_(order_of(options, parts)),
-        placement_(std::make_shared<const Placement>(
-            order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
-        schedule_(schedule_of(options)),
-        assignment_(policy == SimulatedPolicy::kLocal ? by_first_reader() : assignment_by_count()), cluster_(options) {
+        steps_(steps_of(policy, options, parts)), cluster_(options) {
     if (parts == nullptr) sizes_.emplace_back(*options.sample_bytes, options.spread, options.seed);
     for (size_t i = 0; parts != nullptr && i < parts->sizes.size(); ++i)
       sizes_.emplace_back(parts->sizes[i].mean, parts->sizes[i].spread, options.seed);
@@ -72,7 +62,7 @@ class VirtualRun {
     own_cache_share_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
     uncached_share_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
     ram_share_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
-    const auto own = static_cast<double>(placement_->rows_assigned(0));
+    const auto own = static_cast<double>(steps_->rows_of_host(0));
     spare_rows_ = std::max(0.0, static_cast<double>(fits_.in_ram) - own);
     remote_rows_ = samples - own;
   }
@@ -89,12 +79,12 @@ class VirtualRun {
     return shuffled_order(options.samples, options.seed);
   }
 
-  // As in the loader: ranks do not know each other's budgets, so each sample counts as cached by
-  // the host that reads it first.
-  std::shared_ptr<const ShardAssignment> by_first_reader() const {
-    return assignment_by_locality(order_,
-                                  std::make_shared<const Placement>(
-                                      order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
+  std::unique_ptr<SimulatedSteps> steps_of(SimulatedPolicy policy, const SimulationOptions& options,
+                                           const SimulatedParts* parts) const {
+    if (parts != nullptr && parts->like_lengths)
+      return like_length_steps(options, order_, fits_.in_all, parts->like_lengths);
+    return equal_steps(options, order_, fits_.in_all,
+                       policy == SimulatedPolicy::kLocal ? Dividing::kByLocality : Dividing::kByCount);
   }
 
   SimulatedEpoch run_epoch(int64_t epoch) {
@@ -102,14 +92,14 @@ class VirtualRun {
     // Rows that came from peers stay in free memory.
     const double received = from_peers_ / share_gone_through(options_) / static_cast<double>(options_.hosts);
     copied_share_ = remote_rows_ > 0 ? std::min(spare_rows_, received) / remote_rows_ : 0;
-    const int64_t steps = steps_gone_through(options_);
-    for (int64_t step = 0; step < steps; ++step, position = schedule_.next_position(position)) {
+    while (position < rows_gone_through(options_)) {
       options_.poll();
-      transfers = std::max(transfers, take_step(schedule_.global_batch({epoch, position})));
+      const Order::Use at{epoch, std::exchange(position, steps_->next_position({epoch, position}))};
+      transfers = std::max(transfers, take_step(at, position - at.position));
     }
     SimulatedEpoch done = cluster_.finish_epoch();
     done.transfers = transfers;
-    const double scale = 1 / share_gone_through(options_);
+    const double scale = static_cast<double>(options_.samples) / static_cast<double>(position);
     for (double* figure :
          {&done.seconds, &done.wait_seconds, &done.ram_bytes, &done.disk_bytes, &done.peer_bytes, &done.storage_bytes})
       *figure *= scale;
@@ -117,19 +107,19 @@ class VirtualRun {
   }
 
   // Returns the number of pairs of host and rank between which rows moved.
-  int64_t take_step(const GlobalBatch& batch) {
-    assignment_->all(batch, &assigned_);
-    ids_.resize(static_cast<size_t>(batch.samples));
-    order_->ids_at(batch.epoch, batch.position, ids_);
+  int64_t take_step(const Order::Use& at, int64_t samples) {
+    steps_->divide(at, &assigned_);
+    ids_.resize(static_cast<size_t>(samples));
+    order_->ids_at(at.epoch, at.position, ids_);
     int64_t transfers = 0;
-    for (int64_t rank = 0; rank < batch.world_size; ++rank) {
+    for (int64_t rank = 0; rank < hosts_.world_size; ++rank) {
       peers_.clear();
       for (const int64_t slot : assigned_.of(rank))
-        if (slot < batch.samples) place_row(batch.epoch, ids_[static_cast<size_t>(slot)], hosts_.of_rank(rank));
+        if (slot < samples) place_row(at.epoch, ids_[static_cast<size_t>(slot)], hosts_.of_rank(rank));
       std::sort(peers_.begin(), peers_.end());
       transfers += std::unique(peers_.begin(), peers_.end()) - peers_.begin();
     }
-    cluster_.take_step(static_cast<double>(batch.slots) / static_cast<double>(batch.world_size));
+    cluster_.take_step(static_cast<double>(assigned_.slots.size()) / static_cast<double>(hosts_.world_size));
     return transfers;
   }
 
@@ -140,11 +130,11 @@ class VirtualRun {
   }
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
-    const double bytes = sizes_[parts_ != nullptr ? parts_->order->leaf_of(id) : 0].of(id);
+    const double bytes = sizes_[parts_ != nullptr ? parts_->leaf_of(id) : 0].of(id);
     // In the first epoch all caches are empty; the regular policy has no caches.
     if (epoch == 0 || policy_ == SimulatedPolicy::kRegular) return cluster_.from_storage(host, bytes);
     if (policy_ == SimulatedPolicy::kClairvoyant) return place_clairvoyant_row(epoch, id, host, bytes);
-    const Placement::Ownership kept = placement_->ownership(id);
+    const Placement::Ownership kept = steps_->owner(id);
     if (kept.host == Placement::kNoOwner) return cluster_.from_storage(host, bytes);
     if (kept.host != host) {
       const double drawn = unit_uniform(static_cast<uint64_t>(id * options_.hosts + host));
@@ -174,9 +164,7 @@ class VirtualRun {
   const RowsThatFit fits_;
   const SimulatedParts* const parts_;
   const std::shared_ptr<const Order> order_;
-  const std::shared_ptr<const Placement> placement_;
-  const EqualBatches schedule_;
-  const std::shared_ptr<const ShardAssignment> assignment_;
+  const std::unique_ptr<SimulatedSteps> steps_;
   std::vector<DrawnSizes> sizes_;  // by data set
   double own_cache_share_ = 0, uncached_share_ = 0, ram_share_ = 0;
   double spare_rows_ = 0, remote_rows_ = 0;  // rows that fit in addition to own ones; rows of other hosts
@@ -188,6 +176,11 @@ class VirtualRun {
 };
 
 }  // namespace
+
+size_t SimulatedParts::leaf_of(int64_t id) const {
+  // Empty leaves have the id of the next one as their begin.
+  return static_cast<size_t>(std::ranges::upper_bound(begins, id) - begins.begin()) - 1;
+}
 
 DrawnSizes::DrawnSizes(double mean, double spread, uint64_t seed) : quantiles_(4096), seed_(seed) {
   double sum = 0;
@@ -233,9 +226,7 @@ SimulatedRun run_virtually(SimulatedPolicy policy, const SimulationOptions& opti
 }
 
 double share_gone_through(const SimulationOptions& options) {
-  const ScheduleOptions schedule = schedule_of(options);
-  const int64_t rows = steps_gone_through(options) * schedule.batch_size * schedule.world_size;
-  return std::min(1.0, static_cast<double>(rows) / static_cast<double>(options.samples));
+  return static_cast<double>(rows_gone_through(options)) / static_cast<double>(options.samples);
 }
 
 }  // namespace forebay

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "forebay/simulation.h"
-#include "plan/plan_order.h"
+#include "plan/order.h"
+#include "study/simulated_steps.h"
 
 namespace forebay {
 
@@ -33,10 +34,14 @@ struct SampleSizes {
   double mean = 0, spread = 0;
 };
 
-/// Several data sets as one, or one that is repeated.
+/// The samples of a pipeline that is more than one shuffled data set: several as one, repeats, draws.
 struct SimulatedParts {
-  std::shared_ptr<const PlanOrder> order;
-  std::vector<SampleSizes> sizes;  ///< by leaf of the plan
+  std::shared_ptr<const Order> order;
+  std::vector<int64_t> begins;     ///< the id of the first sample of each leaf of the plan, and the end of all
+  std::vector<SampleSizes> sizes;  ///< by leaf
+  std::shared_ptr<const BatchEnds> like_lengths = nullptr;  ///< null: batches of one size
+
+  size_t leaf_of(int64_t id) const;
 };
 
 /// Number of rows that fit into the memory of a host, and into its memory and disk.

@@ -146,6 +146,20 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
   return seen;
 }
 
+Status observe_in_turns(Loader& changed, Loader& before, const TrialContext& context, const TrialLength& length,
+                        int turns, const VisitTurn& visit) {
+  for (int turn = 0; turn < turns; ++turn) {
+    Observation with, without;
+    for (const bool is_changed : {turn % 2 != 0, turn % 2 == 0}) {
+      // The other loader still reads ahead. Until its window is full, it would slow this one down.
+      FOREBAY_RETURN_IF_ERROR(wait_until_idle(is_changed ? before : changed, context));
+      FOREBAY_ASSIGN((is_changed ? with : without), observe(is_changed ? changed : before, context, length));
+    }
+    if (!visit(with, without)) break;
+  }
+  return {};
+}
+
 Status wait_until_idle(Loader& loader, const TrialContext& context) {
   double before = -1;
   for (int checks = 0; checks < kMaxProgressChecks; ++checks) {

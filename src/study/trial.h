@@ -32,6 +32,12 @@ double median_of(std::vector<double> values);
 
 /// Measures batches from the loader. Batches that were ready beforehand are not measured.
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
+/// Called with what was seen in a turn. Returns whether another turn may follow.
+using VisitTurn = std::function<bool(const Observation& changed, const Observation& before)>;
+/// Measures two loaders in turns, at most `turns`. The order alternates, so that the drift of the
+/// machine and warm caches affect both alike.
+Status observe_in_turns(Loader& changed, Loader& before, const TrialContext& context, const TrialLength& length,
+                        int turns, const VisitTurn& visit);
 /// Waits until a loader whose batches nobody takes has filled its window and works no more. Until
 /// then it would take cores from another loader that is measured.
 Status wait_until_idle(Loader& loader, const TrialContext& context);

@@ -314,11 +314,6 @@ def test_rows_of_a_step_are_not_moved_between_its_batches():
         next(iter(loader))
 
 
-def test_the_simulation_says_that_it_is_not_there_yet():
-    with pytest.raises(fb.Unsupported, match="is not for .bucket"):
-        fb.simulate(numbered(), hosts=2)
-
-
 def test_ranks_that_do_not_divide_the_group_are_told(capfd):
     with fb.Loader(numbered(group=8), rank=0, world_size=3) as loader:
         next(iter(loader))

@@ -85,6 +85,8 @@ def followed(folder, **options):
 def test_the_fields_are_those_of_the_same_files_as_one_table(tmp_path, ending, null):
     moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901)
     some = 5 if null != "error" else 0  # every so many rows a null, or none
+    if some and ending == "parquet" and int(pa.__version__.split(".")[0]) < 25:
+        pytest.skip(f"pyarrow {pa.__version__} cannot write nulls among lists of one length to Parquet; 25 can")
 
     def table(first, rows):
         def with_nulls(value, kind=None):

@@ -284,10 +284,3 @@ def test_what_comes_when_is_not_written():
     assert '\n  forebay materialize b.json FOLDER/b' in str(refused.value) and 'fb.mix({"a": fb.materialized("FOLDER/a"), ' in str(refused.value)
     with pytest.raises(fb.Unsupported, match="not for a concat of 1 data sets"):
         fb.materialize(fb.concat(fb.arrays(x=np.arange(4))).batch(2), "nowhere")
-
-
-@pytest.mark.parametrize("study", [fb.profile, fb.diagnose])
-def test_packed_parts_are_not_studied(study):
-    packed = fb.arrays(x=np.arange(4)).pack(8)
-    with pytest.raises(fb.Unsupported, match="without .pack"):
-        study(fb.mix({"a": packed, "b": packed}, weights={"a": 1, "b": 1}).batch(2))

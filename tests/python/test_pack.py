@@ -252,13 +252,6 @@ def test_memory_is_what_was_given(rows):
         assert loader.stats()["memory_bytes"]["peak"] <= 2_000_000
 
 
-def test_what_tries_a_part_of_the_samples_says_what_to_try_instead(rows):
-    pipeline = as_words(rows).pack(LENGTH).batch(4)
-    for study in (fb.profile, fb.diagnose):
-        with pytest.raises(fb.Error, match=r"give it the pipeline without \.pack\(\)"):
-            study(pipeline)
-
-
 def test_the_steps_before_it_are_materialised_and_read_in_their_place(rows, tmp_path):
     pipeline = as_words(rows).shuffle().pack(LENGTH).batch(4)
     made = fb.materialize(pipeline, tmp_path / "rows", cut="last")

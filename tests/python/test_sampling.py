@@ -321,8 +321,3 @@ def test_a_run_says_what_is_wrong(make, code, words):
 def test_weights_are_a_name_or_numbers(weights):
     with pytest.raises(fb.InvalidArgument, match="sample: weights"):
         numbers().sample(5, weights=weights)
-
-
-def test_the_simulation_says_that_it_is_not_for_draws_yet():
-    with pytest.raises(fb.Unsupported, match=r"\.sample\(\) yet"):
-        fb.simulate(numbers().sample(5).batch(2), hosts=1)

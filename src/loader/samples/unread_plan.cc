@@ -8,6 +8,7 @@
 
 #include "loader/compile/bucket_step.h"
 #include "loader/compile/packing_step.h"
+#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
@@ -16,23 +17,13 @@ namespace forebay {
 
 namespace {
 
-Status check_readable(const BranchData& data, std::string_view what) {
-  const Description& branch = data.branch.description;
-  if (const OpSpec* const step = find_step(branch, OpEffect::kDrawing))
-    return unsupported(
-        fmt::format("{} is not for .{}() yet, which draws by what is read; leave that step out", what, step->name));
-  if (const OpSpec* const step = measuring_step(branch))
-    return unsupported(
-        fmt::format("{} is not for .{}() yet, whose batches follow from lengths that are read; use "
-                    ".batch(n)",
-                    what, step->name));
-  if (shared_packing(branch) != nullptr)
-    return unsupported(fmt::format(
-        "{} is not for blocks that are made anew in each epoch yet, which follow from lengths that are read; "
-        "leave .pack() out",
-        what));
-  for (const BranchData& part : data.choosing) FOREBAY_RETURN_IF_ERROR(check_readable(part, what));
-  return {};
+const OpSpec* first_deciding_step(const std::vector<Branch>& branches) {
+  for (const Branch& branch : branches) {
+    if (const OpSpec* const step = find_step(branch.description, OpEffect::kDrawing)) return step;
+    if (const OpSpec* const step = measuring_step(branch.description)) return step;
+    if (const OpSpec* const step = first_deciding_step(branch.choosing)) return step;
+  }
+  return nullptr;
 }
 
 Status check_names(const std::vector<BranchData>& branches, const std::map<std::string, int64_t>& sizes,
@@ -69,13 +60,24 @@ Status choose_unread(BranchData* branch, int64_t size, std::string_view what) {
   return {};
 }
 
+const OpSpec* deciding_step(const Description& description) { return first_deciding_step(branches_of(description)); }
+
 Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
                              const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what) {
+  if (const OpSpec* const step = deciding_step(description))
+    return unsupported(
+        fmt::format("{} is not for .{}() yet: which samples come when follows from values that are read; leave that "
+                    "step out",
+                    what, step->name));
+  if (shared_packing(branches_of(description).front().description) != nullptr)
+    return unsupported(
+        fmt::format("{} is not for blocks that are made anew in each epoch yet, which follow from lengths that are "
+                    "read; leave .pack() out",
+                    what));
   DataPlan data;
   data.branches = begin_branches(description, std::move(source), seed);
   if (data.branches.front().source == nullptr) FOREBAY_RETURN_IF_ERROR(check_names(data.branches, sizes, what));
   for (BranchData& branch : data.branches) {
-    FOREBAY_RETURN_IF_ERROR(check_readable(branch, what));
     FOREBAY_RETURN_IF_ERROR(choose_unread(&branch, branch.source ? 0 : sizes.at(branch.branch.name()), what));
   }
   FOREBAY_RETURN_IF_ERROR(order_branches(description, seed, &data));

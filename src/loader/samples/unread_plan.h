@@ -11,12 +11,16 @@
 
 namespace forebay {
 
+/// Returns the first step that decides, perhaps by values that are read, how often a sample comes or
+/// in which batch; null if there is none. Filters are not such steps.
+const OpSpec* deciding_step(const Description& description);
+
 /// Returns the plan of a pipeline as far as it is known without reading rows: samples that a
 /// `.filter()` drops are still included, and a `.pack()` is ignored. `source` is its open source. If that is null, `sizes` has
 /// the number of samples of each data set, by the name of its part; "" for a pipeline over one.
 ///
-/// InvalidArgument for other names than those of the parts. Unsupported for steps that decide by
-/// values how often a sample comes, or in which batch; `what` needs the plan: "simulate()".
+/// InvalidArgument for other names than those of the parts. Unsupported with a deciding_step();
+/// `what` needs the plan: "--hosts".
 Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
                              const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what);
 

@@ -81,7 +81,8 @@ class BlockUses::Grouping {
   }
 
   uint32_t add_group(uint16_t branch, uint32_t block) {
-    groups_.push_back({branch, block, uses_.rows_per_task_[branch], uses_.core_.plan.branch(branch).gathers_only()});
+    groups_.push_back(uses_.groups_[branch]);
+    groups_.back().block = block;
     return static_cast<uint32_t>(groups_.size() - 1);
   }
 
@@ -94,8 +95,8 @@ class BlockUses::Grouping {
   std::map<std::pair<uint16_t, int64_t>, uint32_t> replayed_;
 };
 
-BlockUses::BlockUses(RunCore& core, const ChunksByBranch& chunks, std::span<const int64_t> rows_per_task)
-    : core_(core), chunks_(chunks), rows_per_task_(rows_per_task),
+BlockUses::BlockUses(RunCore& core, const ChunksByBranch& chunks, std::span<const TaskGroup> groups)
+    : core_(core), chunks_(chunks), groups_(groups),
       has_chunks_(std::ranges::any_of(chunks, [](const auto& one) { return one != nullptr; })) {}
 
 void BlockUses::plan(WindowBatch& batch) const {

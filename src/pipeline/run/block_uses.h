@@ -19,8 +19,8 @@ using ChunksByBranch = std::vector<std::unique_ptr<Chunks>>;
 /// of branches without chunks use no block.
 class BlockUses {
  public:
-  /// `rows_per_task`: the largest size of a task, by branch. Both outlive this object.
-  BlockUses(RunCore& core, const ChunksByBranch& chunks, std::span<const int64_t> rows_per_task);
+  /// `groups`: those of the branches. All outlive this object.
+  BlockUses(RunCore& core, const ChunksByBranch& chunks, std::span<const TaskGroup> groups);
 
   /// Divides a new batch into tasks so that each has rows of one block, and uses these blocks.
   void plan(WindowBatch& batch) const;
@@ -56,7 +56,7 @@ class BlockUses {
 
   RunCore& core_;
   const ChunksByBranch& chunks_;
-  const std::span<const int64_t> rows_per_task_;
+  const std::span<const TaskGroup> groups_;  // by branch
   bool has_chunks_ = false;
 };
 

@@ -95,15 +95,16 @@ class StillRun : private Advancing {
 /// All parts of a run below the window.
 struct Parts : StillRun {
   Parts(ExecutionPlan plan, std::shared_ptr<StepSource> steps, RunnerOptions options, int64_t rows = 1)
-      : StillRun(std::move(plan), std::move(steps), std::move(options)), rows_per_task(core.plan.size(), rows),
-        chunks(chunks_of(core, *engine)), uses(core, chunks, rows_per_task), revocation(core, uses),
-        reclaimer(core, chunks, revocation, batches), tasks(core, uses, revocation, reclaimer, batches) {}
+      : StillRun(std::move(plan), std::move(steps), std::move(options)),
+        groups(groups_of(core.plan, std::vector<int64_t>(core.plan.size(), rows))), chunks(chunks_of(core, *engine)),
+        uses(core, chunks, groups), revocation(core, uses), reclaimer(core, chunks, revocation, batches),
+        tasks(core, uses, revocation, reclaimer, batches) {}
 
   /// Adds the next batch of the itinerary to the window.
   WindowBatchPtr begin() {
     StepPlan step = core.steps->step(planned_).value();
     planned_ = step.after;
-    auto batch = std::make_shared<WindowBatch>(core.plan, std::move(step), rows_per_task);
+    auto batch = std::make_shared<WindowBatch>(core.plan, std::move(step), groups);
     batch->sequence = sequence_++;
     uses.plan(*batch);
     batches.push_back(batch);
@@ -112,7 +113,7 @@ struct Parts : StillRun {
   uint64_t held(Use use) const { return core.memory.snapshot().of(use); }
 
   WindowBatches batches;
-  const std::vector<int64_t> rows_per_task;
+  const std::vector<TaskGroup> groups;
   const ChunksByBranch chunks;
   const BlockUses uses;
   const Revocation revocation;

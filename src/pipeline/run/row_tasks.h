@@ -75,6 +75,8 @@ class RowTasks final : private ElementReads {
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
   RowResult run(RowTask& task, const RowPlacement& at, WorkMemory& memory) const;
   RowResult gather(RowTask& task, const RowPlacement& at, WorkMemory& memory) const;
+  void run_part(int64_t begin, int64_t end, uint16_t branch, RowTask& task, const RowPlacement& at, WorkMemory& memory,
+                RowResult& all) const;
   void process_result(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
   void apply_verdict(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
   void fail_batch(WindowBatch& batch, RowResult& result);

@@ -80,27 +80,48 @@ RowResult RowTasks::gather(RowTask& task, const RowPlacement& at, WorkMemory& me
   BatchJob& job = task.batch->job;
   const auto branch_at = [&](int64_t index) { return job.planned(at.row(index)).branch; };
   const int64_t begun_ns = thread_cpu_ns();
-  std::vector<std::pair<uint16_t, int64_t>> done;  // branches and their rows
+  struct Part {
+    uint16_t branch;
+    int64_t rows;
+    bool counted;  // but for its time
+  };
+  std::vector<Part> done;
+  done.reserve(std::min<size_t>(core_.plan.size(), static_cast<size_t>(task.end - task.begin)));
+  GatherBuffers buffers;
   RowResult all;
-  for (int64_t begin = task.begin, end = begin; begin < task.end; begin = end) {
-    RowInput rows;
-    rows.branch = branch_at(begin);
+  for (int64_t begin = task.begin, end = begin; begin < task.end && all.verdict == Verdict::kDone; begin = end) {
+    const uint16_t branch = branch_at(begin);
     if (core_.plan.size() == 1) end = task.end;
-    while (end < task.end && branch_at(end) == rows.branch) ++end;
-    rows.begin = begin;
-    rows.end = end;
-    rows.first_row = at.row(begin);
-    RowResult result = core_.row_work(rows.branch).run(rows, job, at, memory);
-    std::ranges::move(result.errors, std::back_inserter(all.errors));
-    result.errors = std::move(all.errors);
-    all = std::move(result);
-    done.emplace_back(rows.branch, end - begin);
-    if (all.verdict != Verdict::kDone) break;
+    while (end < task.end && branch_at(end) == branch) ++end;
+    const bool gathered =
+        core_.plan.branch(branch).keyed.empty() && core_.row_work(branch).gather(job, begin, end, at, buffers).ok();
+    if (!gathered) run_part(begin, end, branch, task, at, memory, all);
+    done.push_back({branch, end - begin, !gathered});
   }
   const int64_t taken_ns = thread_cpu_ns() - begun_ns, count = task.end - task.begin;
-  for (const auto& [branch, rows] : done)
-    core_.plan.branch(branch).write_counters->busy_ns.fetch_add(taken_ns * rows / count, std::memory_order_relaxed);
+  for (const Part& part : done) {
+    const BranchPlan& plan = core_.plan.branch(part.branch);
+    const int64_t part_ns = taken_ns * part.rows / count;
+    if (part.counted)
+      plan.write_counters->busy_ns.fetch_add(part_ns, std::memory_order_relaxed);
+    else
+      plan.count_gathered(part.rows, part_ns);
+  }
   return all;
+}
+
+// Runs the rows of one branch whose source has not copied them. Adds to `all`.
+void RowTasks::run_part(int64_t begin, int64_t end, uint16_t branch, RowTask& task, const RowPlacement& at,
+                        WorkMemory& memory, RowResult& all) const {
+  RowInput rows;
+  rows.branch = branch;
+  rows.begin = begin;
+  rows.end = end;
+  rows.first_row = at.row(begin);
+  RowResult result = core_.row_work(branch).run(rows, task.batch->job, at, memory);
+  std::ranges::move(result.errors, std::back_inserter(all.errors));
+  result.errors = std::move(all.errors);
+  all = std::move(result);
 }
 
 // Processes the result of a compute thread, or the error of a read or of user code. `grant` is the

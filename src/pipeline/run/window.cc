@@ -42,12 +42,14 @@ bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
 }  // namespace
 
 Window::Window(Engine& engine, ExecutionPlan plan, std::shared_ptr<StepSource> steps, const RunnerOptions& options)
-    : core_(engine, std::move(plan), std::move(steps), options), rows_per_task_(rows_per_task(core_.plan)),
-      chunks_(make_chunks(engine)),
+    : core_(engine, std::move(plan), std::move(steps), options),
+      groups_(groups_of(core_.plan, rows_per_task(core_.plan))), chunks_(make_chunks(engine)),
       has_chunks_(std::ranges::any_of(chunks_, [](const auto& chunks) { return chunks != nullptr; })),
-      uses_(core_, chunks_, rows_per_task_), revocation_(core_, uses_),
-      reclaimer_(core_, chunks_, revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
-      batch_calls_(core_, batches_), consumer_trace_(core_.plan.trace()) {
+      has_user_code_(std::ranges::any_of(core_.plan.branches(),
+                                         [](const auto& branch) { return branch->starts_with_user_code(); })),
+      uses_(core_, chunks_, groups_), revocation_(core_, uses_), reclaimer_(core_, chunks_, revocation_, batches_),
+      tasks_(core_, uses_, revocation_, reclaimer_, batches_), batch_calls_(core_, batches_),
+      consumer_trace_(core_.plan.trace()) {
   stats_.branch_samples.resize(core_.plan.size());
 }
 

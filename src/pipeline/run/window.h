@@ -127,10 +127,10 @@ class Window final : private Advancing {
   void add(const WindowBatchPtr& batch);
 
   RunCore core_;
-  const std::vector<int64_t> rows_per_task_;  // by branch
+  const std::vector<TaskGroup> groups_;  // by branch
   WindowBatches batches_;
   const ChunksByBranch chunks_;
-  const bool has_chunks_;
+  const bool has_chunks_, has_user_code_;
   const BlockUses uses_;
   const Revocation revocation_;
   const WindowReclaimer reclaimer_;

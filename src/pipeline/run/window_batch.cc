@@ -6,15 +6,35 @@
 
 namespace forebay {
 
-WindowBatch::WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const int64_t> rows_per_task)
-    : job(plan, std::move(step)) {
+namespace {
+
+// Counts the rows of each group, since comparisons of groups at random are mispredicted. Rows of one
+// group keep the batch's order, so that memory is written forward.
+std::vector<uint32_t> sorted_by_group(const std::vector<uint32_t>& group_of_row, size_t groups) {
+  std::vector<uint32_t> next(groups + 1);
+  for (const uint32_t group : group_of_row) ++next[group + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<uint32_t> sorted(group_of_row.size());
+  for (size_t row = 0; row < group_of_row.size(); ++row) sorted[next[group_of_row[row]]++] = static_cast<uint32_t>(row);
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<TaskGroup> groups_of(const ExecutionPlan& plan, std::span<const int64_t> rows_per_task) {
   std::vector<TaskGroup> groups;
   for (size_t branch = 0; branch < rows_per_task.size(); ++branch)
     groups.push_back({.branch = static_cast<uint16_t>(branch),
                       .rows_per_task = rows_per_task[branch],
                       .gathers = plan.branch(branch).gathers_only()});
+  return groups;
+}
+
+WindowBatch::WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const TaskGroup> groups)
+    : job(plan, std::move(step)) {
   std::vector<uint32_t> group_of_row;
   if (groups.size() > 1) {
+    group_of_row.reserve(job.step().rows.size());
     for (const Row& row : job.step().rows) group_of_row.push_back(row.branch);
   }
   make_tasks(groups, group_of_row);
@@ -26,11 +46,7 @@ void WindowBatch::make_tasks(std::span<const TaskGroup> groups, const std::vecto
   const bool single_rows = std::ranges::all_of(groups, [](const TaskGroup& group) { return group.rows_per_task <= 1; });
   // Tasks of one row are in the order of the rows.
   if (!single_rows && !std::ranges::is_sorted(group_of_row)) {
-    sorted_rows.resize(group_of_row.size());
-    std::iota(sorted_rows.begin(), sorted_rows.end(), 0u);
-    // The sort is stable, so that rows of one group keep the batch's order and memory is written
-    // forward.
-    std::ranges::stable_sort(sorted_rows, {}, [&](uint32_t row) { return group_of_row[row]; });
+    sorted_rows = sorted_by_group(group_of_row, groups.size());
   }
   const auto row_at = [&](int64_t index) {
     return sorted_rows.empty() ? index : static_cast<int64_t>(sorted_rows[static_cast<size_t>(index)]);

@@ -91,13 +91,16 @@ struct TaskGroup {
   bool gathers = false;
 };
 
+/// The groups of the branches, by number: `rows_per_task` is the largest size of a task of each.
+std::vector<TaskGroup> groups_of(const ExecutionPlan& plan, std::span<const int64_t> rows_per_task);
+
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
 /// divided into tasks. The window owns it; compute threads and user code that work for it share it
 /// until they have ended. Guarded by the run's lock, except for the rows of a Running task (see
 /// BatchJob).
 struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
-  /// Divides the rows into tasks. `rows_per_task`: their largest size, by branch.
-  WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const int64_t> rows_per_task);
+  /// Divides the rows into tasks by branch. `groups`: those of the branches.
+  WindowBatch(const ExecutionPlan& plan, StepPlan step, std::span<const TaskGroup> groups);
   /// Divides the rows into tasks of one group, or of several that gather, and discards all other
   /// tasks. The rows of a branch are next to each other in a task. `group_of_row` has an
   /// index into `groups` for each row; if it is empty, all rows are of the first group.

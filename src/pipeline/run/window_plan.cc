@@ -15,10 +15,8 @@ constexpr int64_t kMaxBatchesAhead = 4096;   // batches may have a single row
 // Returns how many batches beyond the window are fetched: enough for a quarter more rows than reads
 // in flight, so that one slow answer does not stop the others. More did not help and took memory.
 int64_t Window::batches_ahead() const {
-  const bool user_code =
-      std::ranges::any_of(core_.plan.branches(), [](const auto& branch) { return branch->starts_with_user_code(); });
-  if (core_.reads_on_compute_threads() && !user_code) return 0;
-  const int64_t rows = user_code ? kUserCodeRowsAhead : core_.read_limit() + core_.read_limit() / 4;
+  if (core_.reads_on_compute_threads() && !has_user_code_) return 0;
+  const int64_t rows = has_user_code_ ? kUserCodeRowsAhead : core_.read_limit() + core_.read_limit() / 4;
   const int64_t batch = batches_.empty() ? rows : batches_.back()->size();
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMaxBatchesAhead);
 }
@@ -77,7 +75,7 @@ void Window::plan_batches() {
 }
 
 WindowBatchPtr Window::make_batch(StepPlan step) const {
-  return std::make_shared<WindowBatch>(core_.plan, std::move(step), rows_per_task_);
+  return std::make_shared<WindowBatch>(core_.plan, std::move(step), groups_);
 }
 
 void Window::add(const WindowBatchPtr& batch) {
