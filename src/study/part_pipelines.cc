@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
 #include "pipeline/branches.h"
 #include "pipeline/catalog.h"
 
