@@ -50,9 +50,9 @@ struct Batch {
   std::vector<int64_t> ids;        ///< sample id of each row, repeats included
   std::vector<int64_t> positions;  ///< position of each row in the epoch's global order
   /// The part that each row comes from, by number: the data set, of those of all parts and of their
-  /// parts, depth first. Empty if there are no parts.
+  /// parts, depth first. Empty if there are no parts, and for packed blocks that parts share.
   std::vector<int32_t> parts = {};
-  std::shared_ptr<const std::vector<std::string>> part_names = {};  ///< by number; null if there are no parts
+  std::shared_ptr<const std::vector<std::string>> part_names = {};  ///< by number; null if rows have no part
   int64_t padding = 0;                                              ///< how many rows at the end are repeats
   int64_t epoch = 0;
   int64_t step = 0;

@@ -89,8 +89,8 @@ Value bytes(const std::string& text) {
 std::string text(const Value& value) { return {value.bytes.data(), value.bytes.data() + value.bytes.size()}; }
 
 // A row with the fields a and b. The function gets b only; a stays, and a later step needs c.
-struct Row {
-  Row() {
+struct TestedRow {
+  TestedRow() {
     stage.merge = true;
     stage.inputs = {1};
     stage.input_schema = Schema({field("b")});
@@ -118,7 +118,7 @@ struct Row {
 };
 
 TEST(ForeignInput, is_what_the_stage_names_and_what_nobody_named_before) {
-  Row r;
+  TestedRow r;
   r.row.extras.emplace_back("free", bytes("F"));
   EXPECT_EQ(foreign_input(r.stage, r.row).record.size(), 1u);
   r.stage.takes_all = true;
@@ -131,14 +131,14 @@ TEST(ForeignInput, is_what_the_stage_names_and_what_nobody_named_before) {
 }
 
 TEST(AcceptAnswer, merges_what_came_into_the_record) {
-  Row r;
+  TestedRow r;
   ASSERT_TRUE(r.answer({{"c", "C"}, {"b", "new"}, {"free", "F"}}).ok());
   EXPECT_EQ(r.fields(), "A new C free=F ");
 }
 
 // A row with the fields of two parts of a zip: "p/a" and "q/b". The function is a step of q.
 TEST(AcceptAnswer, of_a_part_names_fields_of_that_part) {
-  Row r;
+  TestedRow r;
   r.stage.merge = false;
   r.stage.takes_all = true;
   r.stage.part = "q";
@@ -156,21 +156,21 @@ TEST(AcceptAnswer, of_a_part_names_fields_of_that_part) {
 }
 
 TEST(AcceptAnswer, says_which_field_is_missing) {
-  Row r;
+  TestedRow r;
   EXPECT_EQ(r.answer({{"b", "new"}}).to_string(),
             "Unsupported: a later step needs the field 'c', but the function gave only: b");
   r.stage.output_schema = Schema({field("a"), field("b"), field("c", /*optional=*/true)});
-  Row other;
+  TestedRow other;
   other.stage.output_schema = r.stage.output_schema;
   EXPECT_TRUE(other.answer({{"b", "new"}}).ok());
 }
 
 TEST(AcceptAnswer, takes_a_substitute_and_refuses_a_name_that_a_later_step_makes) {
-  Row r;
+  TestedRow r;
   r.stage.substitutes = {{"c", "bytes"}};
   ASSERT_TRUE(r.answer({{"bytes", "instead"}}).ok());
   EXPECT_EQ(r.fields(), "A B instead ");
-  Row twice;
+  TestedRow twice;
   twice.stage.later_names = {{"label", "rename"}};
   EXPECT_EQ(twice.answer({{"c", "C"}, {"label", "L"}}).code(), Code::kInvalidArgument);
 }

@@ -32,23 +32,19 @@ std::vector<BlockLimit> limits_of(const std::vector<int64_t>& most) {
 
 // The blocks in the order in which the longest of their pieces come, of equal ones the first.
 std::vector<uint32_t> order_of_delivery(const Packing& packing) {
-  struct Placed {
-    int64_t longest;
-    uint32_t block;
-  };
-  std::vector<Placed> placed;
+  std::vector<std::pair<int64_t, uint32_t>> placed;  // the longest piece's sequence, the block
   placed.reserve(static_cast<size_t>(packing.size()));
   std::vector<PackedPiece> pieces;
   for (int64_t block = 0; block < packing.size(); ++block) {
     pieces.clear();
     packing.pieces(block, &pieces);
     const auto longest = std::ranges::max_element(pieces, {}, &PackedPiece::count);
-    placed.push_back({longest->sequence, static_cast<uint32_t>(block)});
+    placed.emplace_back(longest->sequence, static_cast<uint32_t>(block));
   }
-  std::ranges::stable_sort(placed, {}, &Placed::longest);
+  std::ranges::sort(placed);
   std::vector<uint32_t> order;
   order.reserve(placed.size());
-  for (const Placed& one : placed) order.push_back(one.block);
+  for (const auto& [sequence, block] : placed) order.push_back(block);
   return order;
 }
 
