@@ -109,7 +109,7 @@ def test_a_bucket_goes_by_their_patches(listed):
         assert sorted(i for batch in loader for i in batch.ids.tolist()) == list(range(len(COUNTS)))
 
 
-def test_a_list_in_a_bucket_gives_the_same(servers, listed, nothing_from_outside):
+def test_a_list_in_a_bucket_gives_the_same(servers, listed, nothing_from_outside, capfd):
     found = servers("ceph")
     client = Client(found["FOREBAY_TEST_S3"], found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"])
     client.make_bucket("pathlists")
@@ -117,6 +117,10 @@ def test_a_list_in_a_bucket_gives_the_same(servers, listed, nothing_from_outside
     options = {"endpoint": found["FOREBAY_TEST_S3"], "access_key_id": found["FOREBAY_TEST_S3_KEY"], "secret_access_key": found["FOREBAY_TEST_S3_SECRET"]}
     over_s3 = one_epoch(resized(fb.manifest("s3://pathlists/list.jsonl", path="images")).batch(3), storage_options=options)
     assert over_s3 == one_epoch(resized(fb.manifest(listed, path="images")).batch(3))
+    cached = resized(fb.manifest("s3://pathlists/list.jsonl", path="images")).cache(ram="64MiB", disk=0).batch(3)
+    with fb.Loader(cached, epochs=2, storage_options=options) as loader:
+        assert fb.digest(loader) == over_s3
+    assert "has no version by which it could be told from other data" in capfd.readouterr().err
 
 
 def test_a_missing_or_damaged_picture_is_named(listed, tmp_path):

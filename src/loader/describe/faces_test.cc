@@ -30,7 +30,7 @@ Pipeline all_operators() {
       .color_jitter({.brightness = {0.1}, .contrast = {0.1}, .saturation = {0.1}, .hue = {0.1}})
       .normalize(imagenet())
       .patchify(14, {.merge = 2})
-      .decode_audio({.rate = 16000, .channels = 2, .field = two})
+      .decode_audio({.rate = 16000, .channels = 2, .field = two, .lists = true})
       .mel_spectrogram(
           {.rate = 8000, .win_length = 300, .hop_length = 100, .f_max = 4000, .norm = "slaney", .log = "db"})
       .mfcc(13, {.rate = 8000, .win_length = 300, .hop_length = 100, .f_max = 4000, .norm = "slaney"})

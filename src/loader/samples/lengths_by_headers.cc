@@ -40,14 +40,15 @@ std::shared_ptr<const Selection> selected(std::shared_ptr<const Selection> from,
   return std::make_shared<const MarkedSamples>(std::move(from), std::move(bits));
 }
 
-}  // namespace
-
+// The elements of a row along its first axis; of a picture, its pixels.
 double length_of_value(const Value& value) {
   if (const auto* const picture = dynamic_cast<const LazyImage*>(value.deferred.get()))
     return static_cast<double>(picture->height()) * static_cast<double>(picture->width());
   const Shape shape = value.shape();
   return shape.rank() > 0 ? static_cast<double>(shape[0]) : 1;
 }
+
+}  // namespace
 
 std::optional<LengthsByHeaders> LengthsByHeaders::find(const CompileInput& input, size_t step,
                                                        const std::string& field) {

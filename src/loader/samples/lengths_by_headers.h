@@ -52,7 +52,4 @@ class LengthsByHeaders {
   size_t result_ = 0;                               // the measured field behind them
 };
 
-/// The elements of a row along its first axis; of a picture, its pixels.
-double length_of_value(const Value& value);
-
 }  // namespace forebay
