@@ -142,7 +142,7 @@ class Walk {
     if (catalog_.chooses_by_itself(source, part)) to.choosing.push_back(std::move(own).finish());
   }
 
-  // Whether a step says which samples of its part there are, or in which order these are drawn.
+  // True if a step says which samples of its part there are, or in which order these are drawn.
   bool is_of_part_alone(const OpSpec& step, bool drawn) const {
     const OpDef* const def = catalog_.find(step.name);
     if (def == nullptr) return false;

@@ -105,7 +105,7 @@ struct KeyedStage {
   /// Makes the record before stage `begin` the one that left the stages before this one. Values
   /// that have to be read may be missing in it.
   Status restore(const Columns& entry, Record& record, Extras& extras) const;
-  /// Whether restore() needs fields of the record before.
+  /// True if restore() needs fields of the record before.
   bool needs_before() const;
 };
 

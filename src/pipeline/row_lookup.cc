@@ -103,7 +103,7 @@ const StoredBytes::Entry* RowWork::find_part_entry(const StoredBytes& bytes, siz
   return found == bytes.part_entries.end() ? nullptr : &*found;
 }
 
-// Whether the entry of a part replaces this object of the sample.
+// True if the entry of a part replaces this object of the sample.
 bool RowWork::is_replaced(const StoredBytes& bytes, size_t object) const {
   return std::ranges::any_of(bytes.part_entries, [&](const StoredBytes::Entry& one) {
     return plan_->keyed_stage(one.stage).object == object;

@@ -41,11 +41,11 @@ struct StoredBytes {
   Claim claim;               ///< for the bytes of the pieces that are in no flight
 
   bool has_entry() const { return entry.has_value(); }
-  /// Whether anything comes from a cache.
+  /// True if anything comes from a cache.
   bool has_any_entry() const { return has_entry() || !part_entries.empty(); }
   /// Whether the entry is in memory.
   bool entry_in_memory() const { return entry && entry->columns; }
-  /// Whether all of the element is in memory because caches had it there.
+  /// True if all of the element is in memory because caches had it there.
   bool found_in_memory() const { return entry_in_memory() || (!part_entries.empty() && pieces.empty()); }
   /// Whether a store has to be read before the element can be processed.
   bool needs_read() const { return !pieces_read && !pieces.empty(); }

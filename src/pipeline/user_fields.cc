@@ -1,10 +1,13 @@
 #include "pipeline/user_fields.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/columns.h"
+#include "pipeline/part_fields.h"
 
 namespace forebay {
 
@@ -29,7 +32,17 @@ class FieldFollower {
     for (const Field& field : made) origin_[field.name] = field.name;
   }
 
-  void step(const OpSpec& op, const OpDef& def) {
+  // Returns false if the fields after the step are for that step to give.
+  bool step(const OpSpec& op, const OpDef& def) {
+    follow(op, def);
+    if (def.role != OpRole::kFunction) return true;
+    // Another part of a zip goes on without the fields of this one.
+    ended_.insert(op.part);
+    return !op.part.empty() && op.part != part_;
+  }
+
+ private:
+  void follow(const OpSpec& op, const OpDef& def) {
     const FieldUse use = def.used(op, current_);
     for (const std::string& name : use.reads) expect_field(name, use.or_else, /*optional=*/false);
     for (const std::string& name : use.optional) expect_field(name, "", /*optional=*/def.effect != OpEffect::kBatching);
@@ -44,12 +57,17 @@ class FieldFollower {
     def.follow(op, current_, reported_elsewhere);
   }
 
- private:
+  // True if a function of another part gives the field.
+  bool is_of_other_function(const std::string& name) const {
+    return std::ranges::any_of(ended_, [&](const std::string& part) { return name_in_part(part, name).has_value(); });
+  }
+
   // Adds the field to both schemas if it is in neither and the step may have made it.
   void expect_field(const std::string& name, const std::string& or_else, bool optional) {
     if (!may_have_more_ || name.empty() || current_.find(name)) return;
     // A step in between has removed the field, so only its substitute can be meant.
     if (made_.find(name)) return expect_field(or_else, "", optional);
+    if (is_of_other_function(name)) return current_.push_back(any_field(name));
     Field field = any_field(name);
     field.has_replacement = !or_else.empty();
     field.optional = optional;
@@ -93,6 +111,7 @@ class FieldFollower {
   std::map<std::string, std::string> origin_;
   bool may_have_more_;  // user code may have returned further fields
   const std::string part_;
+  std::set<std::string> ended_;  // other parts, behind a function of theirs
   const bool changes_types_;
 };
 
@@ -103,9 +122,7 @@ void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const 
   for (size_t i = made_by + 1; i < steps.size(); ++i) {
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;
-    follower.step(steps[i], *def);
-    // Fields after the next function are for that function to return.
-    if (def->role == OpRole::kFunction) return;
+    if (!follower.step(steps[i], *def)) return;
   }
 }
 

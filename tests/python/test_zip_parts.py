@@ -415,6 +415,27 @@ def test_check_says_what_is_wrong_and_the_way_out(pipeline, operator, message, r
     assert message in problem.message and remedy in problem.remedy, problem
 
 
+def test_fields_that_are_known_when_a_table_is_opened_may_stand_behind_functions_of_other_parts(tmp_path):
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps({"y": i, "text": f"t{i}"}) + "\n" for i in range(12)))
+    lines = fb.jsonl(tmp_path / "y.jsonl")
+    for first in (numbers(12).map(dict).select("x"), numbers(12).map(dict, fields=["x"]).select("x"), fb.Dataset(Numbers(12)).select("n").rename(n="x")):
+        for other, name in ((lines.select("y"), "y"), (lines.rename(y="z"), "z"), (lines.map(dict).select("y", "text").map(dict, fields=["y"]).select("y"), "y")):
+            whole = fb.zip(a=first, b=other)
+            assert not whole.check()
+            x, y = loaded(whole.batch(5), "x", name)
+            assert x == y == list(range(12))
+            assert loaded(whole.select("x", name).map(lambda sample, name=name: {"sum": sample["x"] + sample[name]}).batch(5), "sum")[0] == [2 * i for i in range(12)]
+    with pytest.raises(fb.InvalidArgument, match="there is no field 'w'"):
+        fb.Loader(fb.zip(a=first, b=lines.select("w")).batch(5))
+
+
+def test_warnings_of_a_cache_name_its_part(capfd):
+    with fb.Loader(fb.zip(a=numbers(6), mine=fb.Dataset(Numbers(6)).select("n").cache(ram="8MiB")).batch(6), memory="6MiB") as loader:
+        len(loader)
+    told = capfd.readouterr().err
+    assert "mine: 2: cache: ram=8.0 MiB is more than half of memory=6.0 MiB" in told and "mine: 2: cache keeps nothing on disk" in told
+
+
 def test_steps_of_one_part_are_no_matter_of_the_caches_of_another():
     part = numbers(20, "y").map(lambda s, rng: {"y": s["y"], "r": rng.integers(1 << 40)}, random=True).select("y", "r")
     pipeline = fb.zip(a=part, b=numbers(20).map(dict, version="1").select("x").cache(**MEMORY), c=numbers(20, "z").cache(**MEMORY))

@@ -42,7 +42,7 @@ std::vector<std::shared_ptr<TieredCache>> without_places(
   return all;
 }
 
-// Whether items of a data set follow the epoch: of the source, or of a part beside others.
+// True if items of a data set follow the epoch: of the source, or of a part beside others.
 bool reads_by_epoch(const OpSpec& source) {
   const auto follows = [](const PipelinePart& part) { return follows_epoch(part.pipeline.steps().front()); };
   return follows_epoch(source) || (catalog().joins_parts(source) && std::ranges::any_of(source.parts, follows));

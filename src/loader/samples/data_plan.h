@@ -40,9 +40,9 @@ struct BranchData {
   std::vector<BranchData> choosing = {};  ///< as in Branch::choosing
   int64_t stride = 1;                     ///< of a part with draws, in the ids of the branch; see JoinedPart
 
-  /// Whether it is a part of a zip with draws of its own.
+  /// True if it is a part of a zip with draws of its own.
   bool has_own_draws() const;
-  /// Whether it has such parts.
+  /// True if it has such parts.
   bool draws_partners() const { return std::ranges::any_of(choosing, &BranchData::has_own_draws); }
 };
 
