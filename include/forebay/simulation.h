@@ -110,8 +110,11 @@ struct Simulation {
 /// "clairvoyant" stores on each host what that host will need most, as NoPFS does.
 ///
 /// `pipeline` may be empty if `samples`, `sample_bytes` and `batch_size` are given. The data set is
-/// opened only if one of the first two is missing. Error: InvalidArgument for figures out of range,
-/// and for data sets whose sample sizes are not known without reading.
+/// opened only if one of the first two is missing. If values decide which samples come when (draws,
+/// batches of like lengths), a loader reads them and plans all epochs, up to 2^25 rows.
+///
+/// Errors: InvalidArgument for figures out of range, and for data sets whose sample sizes are not
+/// known without reading; Unsupported for more rows than that; those of Loader::open() and prepare().
 Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationOptions options);
 
 /// Returns the result as text for people.

@@ -98,7 +98,7 @@ def simulate(
         seed: seed of the order.
         epochs: at least 2; the last one represents all later epochs.
 
-    Errors: InvalidArgument, NotFound, Unavailable.
+    Errors: InvalidArgument, NotFound, Unavailable, Unsupported.
     """
     if pipeline is not None and not isinstance(pipeline, Pipeline):
         raise TypeError(f"simulate() takes a Pipeline, or None and sizes, not {type(pipeline).__name__}")

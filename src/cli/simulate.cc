@@ -96,8 +96,10 @@ Result<Simulation> run_simulation(SimulateFlags& flags, std::stop_token stop) {
 }  // namespace
 
 int simulate_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("simulate",
-                   "Predicts the speed of a pipeline on many hosts, in virtual time. It needs no host and no data.");
+  CommandLine line(
+      "simulate",
+      "Predicts the speed of a pipeline on many hosts, in virtual time. It needs no hosts; data are read only "
+      "if their values decide which samples come when.");
   SimulateFlags flags;
   add_flags(line, flags);
   if (const auto code = line.parse(arguments, console)) return *code;

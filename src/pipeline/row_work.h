@@ -116,6 +116,8 @@ class RowWork {
   /// unchanged, except that samples found to be bad stay marked.
   RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
 
+  /// Whether gather() does all that run() would do.
+  bool only_gathers() const { return plan_->gathers_only() && plan_->keyed.empty(); }
   /// Copies the rows with these indices (see RowPlacement) into the batch. For plans whose source
   /// does that itself (BranchPlan::gathers_only()). Never throws, and does not count the rows. An
   /// error does not say which row is bad; run() finds it.

@@ -93,8 +93,8 @@ RowResult RowTasks::gather(RowTask& task, const RowPlacement& at, WorkMemory& me
     const uint16_t branch = branch_at(begin);
     if (core_.plan.size() == 1) end = task.end;
     while (end < task.end && branch_at(end) == branch) ++end;
-    const bool gathered =
-        core_.plan.branch(branch).keyed.empty() && core_.row_work(branch).gather(job, begin, end, at, buffers).ok();
+    const RowWork& work = core_.row_work(branch);
+    const bool gathered = work.only_gathers() && work.gather(job, begin, end, at, buffers).ok();
     if (!gathered) run_part(begin, end, branch, task, at, memory, all);
     done.push_back({branch, end - begin, !gathered});
   }
