@@ -78,7 +78,8 @@ class Source {
 /// A source whose samples are read one by one: photographs, files, rows of arrays.
 class SampleSource : public Source {
  public:
-  /// The read that must finish before load(id). `store` is null if nothing is fetched (arrays).
+  /// The read that must finish before load(id). `store` is null if nothing is fetched (arrays). A
+  /// request without a key is of a sample without stored bytes, such as an empty list of objects.
   struct Fetch {
     Store* store = nullptr;
     ReadRequest request;
