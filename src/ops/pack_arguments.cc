@@ -20,12 +20,12 @@ constexpr double kIgnored = -100;
 constexpr std::array kRules{std::pair<std::string_view, PackingRule>{"first-fit", PackingRule::kFirstFit},
                             std::pair<std::string_view, PackingRule>{"best-fit", PackingRule::kBestFit},
                             std::pair<std::string_view, PackingRule>{"cut", PackingRule::kCut}};
-// An error is found before anything is packed, so that its rule does not matter.
+// An error is found before anything is packed: no sequence is left that is dropped.
 constexpr std::array kLong{std::pair<std::string_view, LongSequence>{"split", LongSequence::kSplit},
                            std::pair<std::string_view, LongSequence>{"left", LongSequence::kLeft},
                            std::pair<std::string_view, LongSequence>{"right", LongSequence::kRight},
                            std::pair<std::string_view, LongSequence>{"drop", LongSequence::kDrop},
-                           std::pair<std::string_view, LongSequence>{"error", LongSequence::kSplit}};
+                           std::pair<std::string_view, LongSequence>{"error", LongSequence::kDrop}};
 
 template <class Words>
 const auto* find_word(const Words& words, std::string_view word) {

@@ -157,8 +157,10 @@ void BatchJob::count_samples(const Batch& made, std::span<int64_t> by_branch) co
   }
   for (size_t row = 0; row < rows_.size(); ++row) {
     // A sample counts where its first piece is.
-    const bool begins = step_.pieces[row].from == 0 || !branch_of(static_cast<int64_t>(row)).packing->sequences.splits;
-    if (begins && !rows_[row].skipped && !step_.rows[row].padding) ++by_branch[step_.rows[row].branch];
+    const auto& piece = step_.pieces[row];
+    const PackedSequences& sequences = branch_of(static_cast<int64_t>(row)).packing->sequences;
+    if (piece.from == sequences.first_of(piece.sequence) && !rows_[row].skipped && !step_.rows[row].padding)
+      ++by_branch[step_.rows[row].branch];
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -52,9 +53,16 @@ struct PackedSequences {
   std::span<const uint32_t> lengths = {};
   std::shared_ptr<const void> owner = nullptr;
   double pieces_per_block = 1;  ///< mean number of parts of sequences in a block of this branch alone
-  bool splits = false;          ///< a sequence may have several pieces
+  /// The first elements of a sequence that is longer than a block are left out.
+  bool cut_left = false;
   /// A block has samples of any branch, and is made anew in each epoch.
   bool shared = false;
+
+  /// Index of the first element of a sequence that is packed.
+  int64_t first_of(int64_t sequence) const {
+    const int64_t length = lengths[static_cast<size_t>(sequence)];
+    return cut_left ? std::max<int64_t>(length - block_length, 0) : 0;
+  }
 };
 
 /// Describes how sequences become blocks (OpEffect::kPacking).

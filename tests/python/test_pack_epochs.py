@@ -197,7 +197,7 @@ def test_weights_are_shares_of_samples_and_parts_are_counted_once_a_sample():
             draws.update((int(part), int(i)) for part, i in zip(batch.parts, batch.ids, strict=True))
     # Empty texts are in no block.
     there = [sum(count for (part, i), count in draws.items() if part == wanted and LENGTHS[part][i] > 0) for wanted in (0, 1)]
-    for options in ({}, {"how": "cut"}, {"too_long": "left"}):
+    for options in ({}, {"how": "cut"}, {"too_long": "left"}, {"how": "cut", "too_long": "left"}, {"how": "cut", "too_long": "right"}):
         with fb.Loader(pipeline.pack(LENGTH, **options).batch(4), epochs=1) as loader:
             blocks = sum(len(batch) for batch in loader)
             stats = loader.stats()

@@ -90,6 +90,10 @@ def test_a_row_above_a_limit_is_left_out_or_named(capfd):
     with pytest.raises(fb.InvalidArgument, match="it has 17 of 'count', and a block has 16; .*too_long=\"drop\"") as caught:
         blocks(fb.Dataset(captions).select("tokens", "count").pack(LENGTH, too_long="error", limits={"count": 16}).batch(1))
     assert caught.value.sample == 1 and caught.value.operator == "pack"
+    rows = fb.Dataset(captions).select("tokens", "count")
+    fits = [blocks(rows.pack(LENGTH, too_long=too_long, limits={"count": 17}).batch(1)) for too_long in ("error", "drop")]
+    assert len(fits[0]) == 2, "the second row has all of a block"
+    assert {number: tokens.tolist() for number, (tokens, _) in fits[0].items()} == {number: tokens.tolist() for number, (tokens, _) in fits[1].items()}
 
 
 def test_best_fit_fills_blocks_by_the_scarcer_budget():

@@ -106,7 +106,7 @@ Result<SequenceSizes> packed_sizes(const OpSpec& pack, SequenceSizes measured, c
   const Args args = args_of(pack);
   const PackArguments arguments(args);
   const PackingOptions options = arguments.packing();
-  const bool drops = options.too_long == LongSequence::kDrop;
+  const bool drops = options.too_long == LongSequence::kDrop && !arguments.refuses_long();
   SequenceSizes rows = std::move(measured);
   if (arguments.appends()) FOREBAY_RETURN_IF_ERROR(append(rows.lengths));
   if (arguments.refuses_long()) FOREBAY_RETURN_IF_ERROR(refuse_long(rows.lengths, options.length, source, selection));
@@ -135,7 +135,7 @@ PackedSequences sequences_of(const OpSpec& pack, const std::shared_ptr<const Pac
           .lengths = packing->lengths(),
           .owner = packing,
           .pieces_per_block = static_cast<double>(packing->piece_count()) / blocks,
-          .splits = PackArguments(args).packing().too_long == LongSequence::kSplit};
+          .cut_left = PackArguments(args).packing().too_long == LongSequence::kLeft};
 }
 
 const OpSpec* shared_packing(const Description& branch) {
@@ -169,7 +169,7 @@ PackedSequences sequences_of(const OpSpec& pack, const std::shared_ptr<const Seq
           .lengths = sizes->lengths,
           .owner = sizes,
           .pieces_per_block = std::max(1.0, pieces / blocks),
-          .splits = options.too_long == LongSequence::kSplit,
+          .cut_left = options.too_long == LongSequence::kLeft,
           .shared = true};
 }
 

@@ -37,8 +37,8 @@ struct BranchData {
   ChosenSamples chosen = {};
   Ordering ordering = {};
   std::shared_ptr<const GivenWeights> given = nullptr;  ///< the last ones that the user gave
-  std::vector<BranchData> choosing = {};  ///< as in Branch::choosing
-  int64_t stride = 1;                     ///< of a part with draws, in the ids of the branch; see JoinedPart
+  std::vector<BranchData> choosing = {};                ///< as in Branch::choosing
+  int64_t stride = 1;  ///< of a part with draws, in the ids of the branch; see JoinedPart
 
   /// True if it is a part of a zip with draws of its own.
   bool has_own_draws() const;
