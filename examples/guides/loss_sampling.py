@@ -12,7 +12,7 @@ import forebay as fb
 random = np.random.default_rng(0)
 scans = random.normal(size=(2000, 8)).astype(np.float32)
 scans[:, -1] = 1
-label = (scans[:, 0] + 0.5 * random.normal(size=2000) > 1.5).astype(np.float32)  # few of them, and some hard to tell
+label = (scans[:, 0] + 0.5 * random.normal(size=2000) > 1.5).astype(np.float32)  # few are 1, and some are hard to tell
 folder = Path(tempfile.mkdtemp())
 
 
@@ -42,7 +42,7 @@ def rare(ids):
 
 # --8<-- [start:change]
 def run(batches):
-    """Trains for so many batches. Every ten of them the weights follow the losses. Returns the ids of the samples."""
+    """Trains for that many batches. After every tenth one the weights follow the losses. Returns the ids of the samples."""
     came = []
     while len(came) < batches:
         for batch in loader:
@@ -60,7 +60,7 @@ def run(batches):
 
 # --8<-- [start:save]
 def save(weights, version):
-    np.savez(folder / "sampling.npz", weights=weights, version=version)    # the state has their hash alone
+    np.savez(folder / "sampling.npz", weights=weights, version=version)    # the state has only their hash
 # --8<-- [end:save]
 
 

@@ -81,7 +81,9 @@ Status Loader::Impl::load(const Checkpoint& saved, bool strict) {
     return invalid_argument(
         fmt::format("the state is of epoch {}, and the last epoch is {}", saved.cursor.epoch, run->last_epoch()));
   if (input.options.restart && saved.changes && is_before({saved.cursor.epoch, 0, 0}, saved.changes->since))
-    return invalid_argument("with restart=True epochs begin anew, and weights were changed within this state's epoch");
+    return invalid_argument(
+        "with restart=True epochs begin anew, and weights were changed within the epoch of this state; load it with "
+        "restart=False, or load a state of an epoch's end");
   FOREBAY_RETURN_IF_ERROR(restore(saved));
   epoch_over = false;
   at_loaded_state = true;
@@ -104,9 +106,11 @@ Status Loader::Impl::change(const PlanEdit& edit) {
   const Cursor at = runner->cursor();
   if (input.options.restart && at.position > 0)
     return invalid_argument(
-        fmt::format("{}: with restart=True epochs begin anew, so weights change between them only", edit.call));
-  FOREBAY_ASSIGN(const bool changed, run->change(edit, at));
-  if (changed) runner->seek(at);
+        fmt::format("{}: with restart=True epochs begin anew; make the call between epochs", edit.call));
+  FOREBAY_ASSIGN(const Run::Resume resume, run->change(edit, at));
+  if (!resume) return {};
+  runner->seek(at);
+  resume();
   return {};
 }
 

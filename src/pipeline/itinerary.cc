@@ -21,7 +21,8 @@ IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, BranchSam
                        std::make_shared<EqualBatches>(std::move(batches)), rank, epochs) {}
 
 bool IndexedItinerary::finished(const Cursor& at) const {
-  if (!schedule_->has_step({0, 0})) return true;
+  // Only epochs of blocks differ in their numbers of steps.
+  if (schedule_->blocks() == nullptr && !schedule_->has_step({0, 0})) return true;
   const Cursor next = normalized(at);
   return epoch_over(next) || (epochs_ && next.epoch >= *epochs_);
 }

@@ -94,7 +94,10 @@ class GatherBuffers {
   std::vector<int64_t> ids;
   /// Memory of that size, which is not initialized. Replaces what an earlier call returned.
   uint8_t* rows(size_t bytes) {
-    if (bytes > capacity_) rows_ = std::make_unique_for_overwrite<uint8_t[]>(capacity_ = bytes);
+    if (bytes > capacity_) {
+      rows_ = std::make_unique_for_overwrite<uint8_t[]>(bytes);
+      capacity_ = bytes;
+    }
     return rows_.get();
   }
 

@@ -38,7 +38,8 @@ class Schedule {
   virtual ~Schedule();
   /// Most rows that a rank has in one step.
   virtual int64_t most_rows() const = 0;
-  /// True if a step begins at `at`. If none begins at the beginning of epoch 0, no epoch has any.
+  /// True if a step begins at `at`. If none begins at the beginning of epoch 0, no epoch has any,
+  /// unless positions count blocks().
   virtual bool has_step(const Order::Use& at) const = 0;
   /// Steps to the end of the epoch, the same on every rank. May take time for the whole epoch.
   virtual int64_t steps_left(const Order::Use& at) const = 0;

@@ -16,6 +16,7 @@
 #include "forebay/simulation.h"
 #include "loader/compile/bucket_step.h"
 #include "loader/compile/ordering.h"
+#include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
@@ -196,6 +197,10 @@ Result<std::optional<SimulatedParts>> complete(const std::optional<Pipeline>& pi
     return invalid_argument(
         "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "
         "have");
+  if (shared_packing(branches_of(description).front().description) != nullptr)
+    return unsupported(
+        "simulate() is not for blocks that are made anew in each epoch yet, whose number differs from epoch to epoch; "
+        "give .pack() arrange=\"once\", or samples= and sample_bytes=");
   const OpSpec* const deciding = deciding_step(description);
   FOREBAY_ASSIGN(Planned planned,
                  deciding != nullptr ? plan_read(*pipeline, *deciding, options) : plan_unread(description, options));

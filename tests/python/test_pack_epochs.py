@@ -156,6 +156,23 @@ def test_a_run_goes_on_at_any_step_with_other_ranks(tree):
             assert rows_of(packed(tree).batch(n), other, epochs=2, state=state) == whole[len(done):]
 
 
+def test_a_run_goes_on_where_an_epoch_has_more_blocks_than_samples():
+    pipeline = fb.Dataset([{"tokens": np.arange(i, i + 5 * LENGTH, dtype=np.int32)} for i in range(12)]).shuffle().pack(LENGTH, arrange="epoch").batch(3)
+    with fb.Loader(pipeline, epochs=2) as loader:
+        whole, states = [], []
+        for _ in range(2):
+            for batch in loader:
+                whole.append(batch["tokens"].tolist())
+                states.append(json.loads(json.dumps(loader.state_dict())))
+    assert max(state["position"] for state in states) > 12
+    for done, state in enumerate(states, start=1):
+        with fb.Loader(pipeline, epochs=2) as loader:
+            loader.load_state_dict(state)
+            assert [batch["tokens"].tolist() for _ in range(2) for batch in loader] == whole[done:]
+    with fb.Loader(pipeline, epochs=2) as loader, pytest.raises(fb.InvalidArgument, match="lies behind its data set's end"):
+        loader.load_state_dict(states[0] | {"position": 61})
+
+
 def test_digests_are_the_same_for_ranks_and_threads_and_differ_for_epochs_and_seeds(tree):
     def digest(world=1, seed=4, **options):
         loaders = [fb.Loader(packed(tree).batch(3), rank=rank, world_size=world, seed=seed, **options) for rank in range(world)]

@@ -85,20 +85,6 @@ std::vector<Problem> check(const Description& description, const Source& source)
 
 std::vector<Branch> branches_of(const Description& description) { return branches_of(description, catalog()); }
 
-Status expect_one_data_set(const Description& description, std::string_view what) {
-  if (is_tree(description))
-    return unsupported(fmt::format("{} is not for many data sets ({}) yet; give it one of the parts", what,
-                                   description.steps().front().name));
-  for (const OpEffect effect : {OpEffect::kRepeating, OpEffect::kDrawing}) {
-    if (const OpSpec* const step = find_step(description, effect))
-      return unsupported(fmt::format("{} is not for .{}() yet; leave that step out", what, step->name));
-  }
-  if (const auto measuring = std::ranges::find_if(description.steps(), measures);
-      measuring != description.steps().end())
-    return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, measuring->name));
-  return {};
-}
-
 Status problems_as_status(const std::vector<Problem>& problems) {
   std::string text = problems.size() == 1 ? "the pipeline has a problem:"
                                           : fmt::format("the pipeline has {} problems:", problems.size());

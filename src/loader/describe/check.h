@@ -26,10 +26,6 @@ std::vector<Problem> check(const Description& description);
 std::vector<Problem> check(const Description& description, const Source& source);
 /// Returns the branches of a description, depth first.
 std::vector<Branch> branches_of(const Description& description);
-/// Returns Unsupported if the description is made of other pipelines, repeats its samples, or makes
-/// batches by their lengths. `what` needs one data set, its passes, and batches of one size:
-/// "share=".
-Status expect_one_data_set(const Description& description, std::string_view what);
 /// Returns InvalidArgument with a list of the problems.
 Status problems_as_status(const std::vector<Problem>& problems);
 

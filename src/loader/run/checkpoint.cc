@@ -173,8 +173,6 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (json.contains("stream")) {
     FOREBAY_ASSIGN(state.stream, StreamState::from_json(json["stream"]));
   }
-  if (!state.stream && state.cursor.position > state.samples)
-    return invalid_argument("this state's position lies behind its data set's end");
   return state;
 }
 

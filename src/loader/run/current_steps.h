@@ -10,23 +10,38 @@
 namespace forebay {
 
 /// The steps of a data set whose plan may change while its run goes on. The run's owner replaces the
-/// steps and then lets the runner seek, which drops all steps that it had; so no answer mixes two
-/// plans.
+/// steps, lets the runner seek, which drops all steps that it had, and then calls resume(). No step
+/// is given out in between, since the runner would take it for one of the plan that it still has.
 class CurrentSteps final : public StepSource {
  public:
   explicit CurrentSteps(std::shared_ptr<IndexedItinerary> steps) : steps_(std::move(steps)) {}
 
+  /// Pauses, too.
   void replace(std::shared_ptr<IndexedItinerary> steps) {
     const Lock lock(mutex_);
+    paused_ = true;
     steps_.swap(steps);
   }
+  void pause() { set_paused(true); }
+  void resume() { set_paused(false); }
 
   std::shared_ptr<IndexedItinerary> steps() const {
     const Lock lock(mutex_);
     return steps_;
   }
 
-  std::optional<StepPlan> step(const Cursor& at) override { return steps()->step(at); }
+  bool request_step(const Cursor& /*at*/) override {
+    const Lock lock(mutex_);
+    return !paused_;
+  }
+  std::optional<StepPlan> step(const Cursor& at) override {
+    std::shared_ptr<IndexedItinerary> steps;
+    {
+      const Lock lock(mutex_);
+      if (!paused_) steps = steps_;
+    }
+    return steps ? steps->step(at) : std::nullopt;
+  }
   int64_t batch_size() const override { return steps()->batch_size(); }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps()->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps()->epoch_over(at); }
@@ -38,7 +53,13 @@ class CurrentSteps final : public StepSource {
   bool has_pass(size_t branch, int64_t pass) const override { return steps()->has_pass(branch, pass); }
 
  private:
+  void set_paused(bool paused) {
+    const Lock lock(mutex_);
+    paused_ = paused;
+  }
+
   mutable Mutex mutex_;
+  bool paused_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::shared_ptr<IndexedItinerary> steps_ FOREBAY_GUARDED_BY(mutex_);
 };
 

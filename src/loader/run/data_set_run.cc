@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,7 @@
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "pipeline/operator.h"
+#include "plan/packed_windows.h"
 
 namespace forebay {
 
@@ -246,7 +248,8 @@ void DataSetRun::advanced_to(const Cursor& at) {
   if (peers_) peers_->set_position(number);
   if (!job_) return;
   job_->edit_run([&](RunChanges& changes) { changes.position = number; });
-  if (at.position == 0) job_->ask_soon();
+  // Called again and again while the first batch of an epoch is awaited.
+  if (at.position == 0 && std::exchange(asked_in_epoch_, at.epoch) != at.epoch) job_->ask_soon();
 }
 
 // The position counted over all epochs. Nobody waits for first uses in epochs so late that their
@@ -262,6 +265,7 @@ void DataSetRun::tell_ranks(std::shared_ptr<Job> job) {
 }
 
 void DataSetRun::resume_at_epoch() {
+  current_->resume();
   // The position follows with the next batch.
   if (job_) job_->edit_run([](RunChanges& changes) { changes.jump(0); });
 }
@@ -289,7 +293,8 @@ Result<DataPlan> DataSetRun::with_plan(DataPlan data) const {
   return data;
 }
 
-// Goes on with the changes and given weights of `data`. Returns whether its plan is another one.
+// Goes on with the changes and given weights of `data`. Returns whether its plan is another one; the
+// steps are paused then.
 Result<bool> DataSetRun::apply(DataPlan data) {
   if (data.changes == data_.changes) {
     data_.branches = std::move(data.branches);
@@ -319,11 +324,12 @@ Status DataSetRun::expect_steps_in_order(const std::string& what) const {
   if (const OpSpec* const bucket = measuring_step(input_.description()))
     return unsupported(fmt::format("{} is not for .{}() yet; use .batch(n)", what, bucket->name));
   return unsupported(fmt::format(
-      "{} is not for blocks that samples of several parts share yet; pack the parts: mix({{\"a\": a.pack(n), …}})",
+      "{} is not for blocks that are made anew in each epoch yet; leave .pack() out, or pack the parts of a mix: "
+      "mix({{\"a\": a.pack(n), …}})",
       what));
 }
 
-Result<bool> DataSetRun::change(const PlanEdit& edit, const Cursor& at) {
+Result<Run::Resume> DataSetRun::change(const PlanEdit& edit, const Cursor& at) {
   FOREBAY_RETURN_IF_ERROR(expect_steps_in_order(edit.call));
   FOREBAY_ASSIGN(DataPlan with_edit, edit.edit(input_.description(), data_, at));
   FOREBAY_ASSIGN(const bool changed, apply(std::move(with_edit)));
@@ -333,7 +339,7 @@ Result<bool> DataSetRun::change(const PlanEdit& edit, const Cursor& at) {
       changes.add(fmt::format("{} with {} in epoch {}, at position {}", edit.call, edit.value, at.epoch, at.position));
     });
   }
-  return changed;
+  return changed ? Resume([steps = current_] { steps->resume(); }) : Resume();
 }
 
 Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const {
@@ -359,10 +365,21 @@ void DataSetRun::save(Checkpoint& state) const {
   if (may_change()) state.changes = data_.changes;
 }
 
+// The bound is that of the steps: an epoch may have more packed blocks than samples.
+Status DataSetRun::check_position(const Checkpoint& saved) const {
+  const Cursor& at = saved.cursor;
+  const Schedule* const schedule = job_steps_.schedule.get();
+  const PackedWindows* const blocks = schedule != nullptr ? schedule->blocks() : nullptr;
+  const int64_t end = blocks != nullptr ? blocks->count_blocks(at.epoch, at.position) : saved.samples;
+  if (saved.stream || at.position <= end) return {};
+  return invalid_argument("this state's position lies behind its data set's end");
+}
+
 Result<Run::Resume> DataSetRun::load(const Checkpoint& saved) {
+  FOREBAY_RETURN_IF_ERROR(check_position(saved));
   FOREBAY_RETURN_IF_ERROR(load_changes(saved.changes.value_or(PlanChanges())));
   if (job_) job_->edit_run([at = number_of(saved.cursor)](RunChanges& changes) { changes.jump(at); });
-  return Resume([] {});
+  return Resume([steps = current_] { steps->resume(); });
 }
 
 Status DataSetRun::write_journal(const std::string&, const Cursor&) {

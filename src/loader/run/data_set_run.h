@@ -45,7 +45,7 @@ class DataSetRun final : public Run {
   Status before_batch(const Cursor& at) override;
   void advanced_to(const Cursor& at) override;
 
-  Result<bool> change(const PlanEdit& edit, const Cursor& at) override;
+  Result<Resume> change(const PlanEdit& edit, const Cursor& at) override;
   Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override;
   std::vector<SavedPart> parts() const override { return parts_at({}); }
 
@@ -54,6 +54,7 @@ class DataSetRun final : public Run {
   bool is_endless() const override { return false; }
   Status write_journal(const std::string& path, const Cursor& at) override;
 
+  void pause() override { current_->pause(); }
   void resume_at_epoch() override;
 
   void add_to(Ledger& ledger) const override;
@@ -75,6 +76,7 @@ class DataSetRun final : public Run {
   Status expect_steps_in_order(const std::string& what) const;
   Result<DataPlan> with_plan(DataPlan data) const;
   Result<bool> apply(DataPlan data);
+  Status check_position(const Checkpoint& saved) const;
   Status load_changes(const PlanChanges& changes);
   void share_entries(const ExecutionPlan& plan);
   bool may_change() const;
@@ -93,6 +95,7 @@ class DataSetRun final : public Run {
   JobSteps job_steps_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<CurrentSteps> current_;
+  int64_t asked_in_epoch_ = -1;        // the epoch at whose beginning rank 0 was last asked about changes
   std::shared_ptr<StepSource> steps_;  // `current_`, or a decorator of it
 };
 

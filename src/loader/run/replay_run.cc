@@ -159,11 +159,11 @@ void ReplayRun::save(Checkpoint& state) const {
 }
 
 Result<Run::Resume> ReplayRun::load(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(Resume resume, run_->load(saved));
   Rehearsal buffer(options_);
   if (saved.replay) {
     FOREBAY_ASSIGN(buffer, restored(*saved.replay));
   }
+  FOREBAY_ASSIGN(Resume resume, run_->load(saved));
   return Resume([steps = steps_, buffer = std::move(buffer), resume = std::move(resume)] {
     steps->resume_with(buffer);
     resume();

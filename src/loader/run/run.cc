@@ -31,7 +31,7 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
   return replay;
 }
 
-Result<bool> Run::change(const PlanEdit& edit, const Cursor&) {
+Result<Run::Resume> Run::change(const PlanEdit& edit, const Cursor&) {
   return invalid_argument(fmt::format("{}: {}", edit.call, edit.needs));
 }
 

@@ -111,10 +111,10 @@ class Run {
 
   /// Adds to a state what a loader needs to resume at the state's cursor.
   virtual void save(Checkpoint& /*state*/) const {}
-  /// Changes the plan from the batch at `at` on. Returns whether that changes anything; the loader
-  /// then lets the runner seek to `at`. Returns the errors of PlanEdit::edit, without a change. After
-  /// open_steps().
-  virtual Result<bool> change(const PlanEdit& edit, const Cursor& at);
+  /// Changes the plan from the batch at `at` on. The loader then lets the runner seek to `at`, and
+  /// calls the returned function, which is empty if nothing changes. Returns the errors of
+  /// PlanEdit::edit, without a change. After open_steps().
+  virtual Result<Resume> change(const PlanEdit& edit, const Cursor& at);
   /// Returns a state of another pipeline as one of this run: its parts go on where the same parts of
   /// that pipeline were. After open_steps().
   virtual Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const;

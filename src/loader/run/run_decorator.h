@@ -38,7 +38,7 @@ class RunDecorator : public Run {
   void advanced_to(const Cursor& at) override { run_->advanced_to(at); }
 
   void save(Checkpoint& state) const override { run_->save(state); }
-  Result<bool> change(const PlanEdit& edit, const Cursor& at) override { return run_->change(edit, at); }
+  Result<Resume> change(const PlanEdit& edit, const Cursor& at) override { return run_->change(edit, at); }
   Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override {
     return run_->with_changed_parts(saved);
   }

@@ -92,10 +92,10 @@ void StreamPartRun::advanced_to(const Cursor& at) {
   at_ = at;
 }
 
-Result<bool> StreamPartRun::change(const PlanEdit& edit, const Cursor& at) {
-  FOREBAY_ASSIGN(const bool changed, parts_->change(edit, at));
-  if (changed) steps_->begin_again();
-  return changed;
+Result<Run::Resume> StreamPartRun::change(const PlanEdit& edit, const Cursor& at) {
+  FOREBAY_ASSIGN(Resume resume, parts_->change(edit, at));
+  if (resume) steps_->begin_again();
+  return resume;
 }
 
 // The state of the stream's own run.
@@ -125,8 +125,12 @@ Result<Run::Resume> StreamPartRun::load(const Checkpoint& saved) {
   // The place of the stream is checked first, since the other run takes up changes at once.
   FOREBAY_RETURN_IF_ERROR(stream_->load(saved).status());
   FOREBAY_ASSIGN(Resume parts, parts_->load(saved));
-  FOREBAY_ASSIGN(Resume stream, stream_->load(stream_state(saved)));
-  return Resume([this, at = saved.cursor, parts = std::move(parts), stream = std::move(stream)] {
+  Result<Resume> stream = stream_->load(stream_state(saved));
+  if (!stream.ok()) {
+    parts();
+    return stream.status();
+  }
+  return Resume([this, at = saved.cursor, parts = std::move(parts), stream = *std::move(stream)] {
     parts();
     steps_->begin_again();
     stream();

@@ -30,7 +30,7 @@ class StreamPartRun final : public RunDecorator {
   Status before_batch(const Cursor& at) override { return stream_->before_batch(at); }
   void advanced_to(const Cursor& at) override;
 
-  Result<bool> change(const PlanEdit& edit, const Cursor& at) override;
+  Result<Resume> change(const PlanEdit& edit, const Cursor& at) override;
   /// A stream that the saved run did not have begins where this run's stands.
   Result<Checkpoint> with_changed_parts(const Checkpoint& saved) const override;
 

@@ -59,6 +59,7 @@ void StreamPartSteps::set_awaited(const Cursor& at) {
 }
 
 bool StreamPartSteps::request_step(const Cursor& requested) {
+  if (!plan_->request_step(requested)) return false;
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
   if (plan->finished(requested)) return true;
   const Cursor at = plan->normalized(requested);

@@ -42,6 +42,8 @@ Result<size_t> find_drawn(const DataPlan& data, const std::string& part) {
     drawn.push_back(i);
     names.push_back(data.branches[i].branch.name());
   }
+  if (drawn.empty() && std::ranges::any_of(data.branches, &BranchData::draws_partners))
+    return refused("the draws of a part of a zip cannot be changed yet");
   if (drawn.empty()) return refused(kNeedsDraws);
   if (part.empty() && drawn.size() == 1) return drawn.front();
   if (part.empty()) return refused(fmt::format("several parts have draws; name one of them: {}", quoted_list(names)));
@@ -55,8 +57,8 @@ Result<size_t> find_drawn(const DataPlan& data, const std::string& part) {
 
 Status check(const SampleWeights& weights, const Source& source) {
   if (weights.version.size() > kLongestVersion || !is_utf8(weights.version))
-    return refused(fmt::format("the version has {} bytes; give a short text of UTF-8, of {} bytes at most",
-                               weights.version.size(), kLongestVersion));
+    return refused(
+        fmt::format("the version is no UTF-8 or has more than {} bytes; give a short text", kLongestVersion));
   if (static_cast<int64_t>(weights.by_id.size()) != source.size())
     return refused(fmt::format("there are {} weights, and the data set has {} samples; give one for each, by id",
                                weights.by_id.size(), source.size()));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hash.h"
 #include "base/suggest.h"
 #include "loader/describe/mix_args.h"
 #include "loader/samples/part_progress.h"
@@ -105,10 +106,14 @@ Result<DataPlan> with_weights(const Description& description, const DataPlan& da
   return changed;
 }
 
+// Ranks send each other the texts of many changes, so that of very many parts is a hash.
 std::string text_of(const std::map<std::string, double>& weights) {
+  constexpr size_t kMost = 400;
   std::vector<std::string> each;
   for (const auto& [path, weight] : weights) each.push_back(fmt::format("{}: {}", path, weight));
-  return fmt::format("{}", fmt::join(each, ", "));
+  std::string all = fmt::format("{}", fmt::join(each, ", "));
+  if (all.size() <= kMost) return all;
+  return fmt::format("{} weights ({})", weights.size(), hash128(all).to_string());
 }
 
 }  // namespace
