@@ -333,7 +333,7 @@ TEST_P(RedrawnOrderTest, uses_of_a_sample_have_different_numbers_after_several_c
   add(*now_, 0, kFirst);
   add(*order_, kFirst, 55);
   add(*again, 55, 100);
-  EXPECT_EQ(of_sample.size(), 30u) << "those with a weight";
+  EXPECT_LE(of_sample.size(), 30u) << "100 uses of the samples with a weight";
   for (auto& [id, numbers] : of_sample) {
     std::ranges::sort(numbers);
     EXPECT_EQ(std::ranges::adjacent_find(numbers), numbers.end()) << id;

@@ -64,7 +64,8 @@ Pipeline all_operators() {
                 .max_segments = 9,
                 .cu_seqlens = true,
                 .open_blocks = 4,
-                .window = 5})
+                .window = 5,
+                .arrange = "epoch"})
       .pad("a", 1.5, {.length = 4})
       .repeat(2.5)
       .cache({.dir = "x", .compression = "lz4"})
