@@ -253,8 +253,8 @@ class BatchLoader {
   /// that the parts cannot have, for a mix without weights, and in the middle of an epoch with
   /// LoaderOptions::restart.
   virtual Status set_weights(const std::map<std::string, double>& weights) = 0;
-  /// Draws the samples of a data set by other weights from the next batch on, in place of those that
-  /// its `.sample()` or `.balance()` decides: one for each sample of the data set, by id. `version`
+  /// Draws the samples of a data set by other weights from the next batch on, in place of those of
+  /// its `.sample()` or `.balance()`: one for each sample of the data set, by id. `version`
   /// is your name of them, up to 64 bytes of UTF-8. `part` names the data set where several have
   /// draws. The epoch keeps its number of draws. state() has the version and a hash, not the
   /// weights: before load_state() of such a state, call this with the same weights and version. All

@@ -54,7 +54,7 @@ struct ImagesOptions {
 struct ManifestOptions {
   /// The folder that paths are relative to. Empty: the folder that contains the list.
   std::string root = {};
-  std::string path = "path";  ///< the column that holds the paths
+  std::string path = "path";  ///< column of the paths; in JSON lines each may be a list of paths
   /// Whether the first line of a CSV, TSV or text list names the columns.
   bool header = true;
   std::vector<std::string> columns = {};  ///< column names of a list without a header

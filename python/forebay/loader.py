@@ -415,8 +415,8 @@ class Loader(LoaderReports, Generic[Array]):
         length. The weights are kept in `state_dict()`, and hold until the next call. A call with the
         weights that hold already changes nothing.
 
-        All ranks must make the call at the same position: with `peers=` ranks that differ get
-        StateMismatch, and `loader.fingerprint` tells it otherwise. Earlier positions are not known
+        All ranks must make the call at the same position: with `peers=` a rank that differs from
+        rank 0 gets StateMismatch; without it, compare `loader.fingerprint`. Earlier positions are not known
         any more, so `set_epoch` does not go back before the change.
 
         Args:
@@ -445,8 +445,8 @@ class Loader(LoaderReports, Generic[Array]):
 
         `state_dict()` has the version and a hash of the weights, which may be many. To resume, call
         this with the same weights and version before `load_state_dict`; save them beside the state.
-        All ranks must make the call at the same position: with `peers=` ranks that differ get
-        StateMismatch, and `loader.fingerprint` tells it otherwise. Earlier positions are not known
+        All ranks must make the call at the same position: with `peers=` a rank that differs from
+        rank 0 gets StateMismatch; without it, compare `loader.fingerprint`. Earlier positions are not known
         any more, so `set_epoch` does not go back before the change.
 
         Args:
@@ -458,7 +458,7 @@ class Loader(LoaderReports, Generic[Array]):
 
         Errors: InvalidArgument for weights that are not possible, for a data set without draws, with
         replacement=False inside an epoch, and inside an epoch with `restart=True`; Unsupported with
-        `share=`, and with `.bucket()`.
+        `share=`, with `.bucket()`, and with `.pack(arrange="epoch")`.
         """
         self._prepare()
         if not (part is None or isinstance(part, str)):

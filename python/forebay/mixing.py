@@ -135,13 +135,12 @@ def zip(*parts: Pipeline, on: str | None = None, missing: str = "error", end: st
     A part may choose its samples (`.take`, `.filter`, `.only`, `fb.split`): the zip joins those that
     it has chosen. It may have a `.cache()`, which keeps the fields of this part alone.
 
-    A sample is bad if it is bad in any part; what
-    `on_error` does then, it does to the whole sample.
+    A sample is bad if it is bad in any part; what `on_error` does then, it does to the whole sample.
 
-    Sources of all kinds may be parts but streams, and those that are made of other pipelines. The
-    first part is read as it would be alone. Tables, lines and tar files
-    that are not the first part, or that are beside files or draws, are held in memory: 4 GiB are
-    the most for each, or the loader's `memory`.
+    All sources but streams and those that are made of other pipelines may be parts. The first part
+    is read as it would be alone. Tables, lines and tar files that are not the first part, or that
+    are beside files or draws, are held in memory: 4 GiB are the most for each, or the loader's
+    `memory`.
 
     Args:
         parts: pipelines. Messages call them "0", "1", and so on.

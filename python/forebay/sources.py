@@ -112,7 +112,8 @@ def manifest(
             separated by tabs or blanks, as in "n01440764/a.JPEG 0".
         root: the folder that the paths are relative to; by default the folder that contains the
             list.
-        path: the column that holds the paths.
+        path: the column that holds the paths. In JSON lines each may be a list of paths, and `bytes`
+            is a list then, too.
         header: False: the first line is a row, and `columns` gives the names. For CSV, TSV and text
             lists.
         columns: column names of a list without a header, one for each field of a line.

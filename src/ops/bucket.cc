@@ -119,7 +119,7 @@ divided.
 
 Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field `by` needs. A field with a
 number, such as a column of a table, is the fastest; nothing is read for lengths that the index of the data set has (`fb.megatron`).
-Of pictures, and of patches that `.patchify` makes of them, headers alone tell the lengths: nothing is decoded to measure, and of files
+Pictures, and patches that `.patchify` makes of them, are measured by the headers of the pictures, so nothing is decoded; of files
 (`fb.images`, `fb.files`, `fb.manifest` with known sizes) only the first 4 KiB are read, or as much as the header needs.
 Lengths that random steps change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.)",
        .args =

@@ -114,9 +114,9 @@ OpDef pack_op() {
   parts.help = R"(Rows of different lengths side by side in blocks of one length, which are the samples from here on.
 
 `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are as long as each
-other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is decided once, by the lengths, for all
-epochs, ranks and seeds; with `arrange="epoch"`, anew in each epoch. The lengths are taken in a pass over all samples before the first
-batch, in which a `.cache()` in front keeps what is made; if the data set's index has them, as that of `fb.megatron`, nothing is read.
+other in every sample; one in which they are not is Corrupt. The blocks are planned once, from the lengths, for all epochs, ranks and
+seeds; with `arrange="epoch"`, anew for each epoch. The lengths are taken in a pass over all samples before the first batch, in which a
+`.cache()` in front keeps what is made; if the data set's index has them, as that of `fb.megatron`, nothing is read.
 Patches and pictures of `limits` are measured by the headers of the pictures, as in `.bucket`. `.shuffle()` mixes blocks. Behind
 `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the parts of a mix, weights are
 shares of blocks, and so of tokens. What follows works on blocks: operators on columns (`.cast`, `.rename`, `.select`, ...) first,
@@ -131,7 +131,7 @@ A batch of b blocks has these fields, and no others:
 - `cu_seqlens` and `max_seqlen`, with `cu_seqlens=True`: int32, for attention over rows of different lengths
 
 If blocks are made once, rows of a table share them with those of the same row group only. The place of bad samples (`on_error="skip"` or `"replace"`) stays
-empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.)";
+empty. InvalidArgument where a row is not as long as when the lengths were taken: the steps before must give the same every time.)";
   parts.infer = infer_pack;
   parts.effect = OpEffect::kPacking;
   parts.freezes = true;
@@ -191,7 +191,9 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
            ArgForm::kNamed}),
       implied({"window", ArgType::kInt, false, 65'536,
                "of \"best-fit\", and with arrange=\"epoch\": rows that share blocks; more leave less padding, and lie "
-               "further apart. With arrange=\"epoch\" the default for tables is smaller, if fewer rows are mixed.",
+               "further apart. With arrange=\"epoch\" the default for tables is the number of rows that .shuffle() "
+               "mixes, if "
+               "that is smaller.",
                ArgForm::kNamed}),
       {"arrange", ArgType::kText, false, nullptr,
        "\"once\": all epochs have the same blocks. \"epoch\": the rows of each epoch are packed in the order in which "
