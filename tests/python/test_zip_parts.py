@@ -1,5 +1,7 @@
 """Parts of a zip as data sets of their own: their caches, the samples that they choose, and data sets of the user's; the same on any rank and thread."""
+import io
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -443,3 +445,94 @@ def test_steps_of_one_part_are_no_matter_of_the_caches_of_another():
     with fb.Loader(pipeline.batch(20), seed=1) as loader:
         epochs = [(batch["x"].tolist(), batch["r"].tolist()) for _ in range(2) for batch in loader]
     assert epochs[0][0] == epochs[1][0] == list(range(20)) and epochs[0][1] != epochs[1][1], "drawn anew"
+
+
+def drawn(sample, rng):
+    return {"y": sample["y"], "r": rng.integers(1 << 40)}
+
+
+def following(sample, epoch):
+    return {"y": sample["y"], "r": epoch}
+
+
+def test_a_cache_beside_a_table_in_chunks_freezes_no_other_part(tmp_path, capfd):
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps({"y": i}) + "\n" for i in range(40)))
+    lines, calls = fb.jsonl(tmp_path / "y.jsonl"), []
+
+    def epochs(whole):
+        with fb.Loader(whole.batch(8), seed=1) as loader:
+            rows = [[row for batch in loader for row in zip(batch["y"].tolist(), batch["x"].tolist(), batch["r"].tolist(), strict=True)] for _ in range(3)]
+            return rows, loader.stats()["caches"]
+
+    def counted(sample):
+        calls.append(1)
+        return {"x": sample["x"]}
+
+    for first, beside, why in (
+        (lines.map(drawn, random=True).select("y", "r"), {}, "a: 1: map draws anew in every epoch; put that step behind the zip"),
+        (lines, {"mine": fb.Dataset(Changing(40)).select("n").rename(n="r")}, "mine: 0: dataset follows the epoch; put its part behind this one"),
+        (lines.map(following, epoch=True).select("y", "r"), {}, "a: 1: map follows the epoch; put its part behind this one"),
+    ):
+        whole = fb.zip(a=first, **beside, b=numbers(40).map(counted, version="1").select("x").cache(**MEMORY))
+        assert not whole.check()
+        capfd.readouterr()
+        rows, caches = epochs(whole)
+        assert not caches and all([(y, x) for y, x, _ in epoch] == [(i, i) for i in range(40)] for epoch in rows)
+        assert len({tuple(r for _, _, r in epoch) for epoch in rows}) == 3, "another result in each epoch"
+        told = [line for line in capfd.readouterr().err.splitlines() if "keeps nothing" in line]
+        assert len(told) == 1 and "cache keeps nothing: a zip that is read in chunks keeps the fields of all parts together" in told[0] and why in told[0]
+    for tier, kept in ((MEMORY, True), ({"ram": 0, "disk": "16MiB", "dir": str(tmp_path / "kept")}, False)):
+        calls.clear()
+        rows, caches = epochs(fb.zip(a=lines.map(lambda sample: {"y": sample["y"], "r": 1}).select("y", "r"), b=numbers(40).map(counted, version="1").select("x").cache(**tier)))
+        assert rows[0] == rows[1] == rows[2] and bool(caches) == kept and len(calls) == (40 if kept else 120)
+        assert ('give .map(…, version="1"), or use .cache(disk=0)' in capfd.readouterr().err) != kept
+    calls.clear()
+    later = fb.zip(a=lines, b=numbers(40).map(counted, version="1").select("x").cache(**MEMORY), mine=fb.Dataset(Changing(40)).select("n").rename(n="r"))
+    rows, caches = epochs(later)
+    assert len(caches) == 1 and len(calls) == 40 and [[r for _, _, r in epoch] for epoch in rows] == [[i + 1000 * number for i in range(40)] for number in range(3)], "parts behind the cache are not in it"
+
+
+def test_pictures_of_tars_are_cropped_anew_beside_a_cache(tmp_path):
+    random = np.random.default_rng(1)
+    with tarfile.open(tmp_path / "0.tar", "w") as tar:
+        for i in range(6):
+            data = png(random.integers(0, 256, (40, 40, 3), np.uint8))
+            info = tarfile.TarInfo(f"s{i}.png")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    pictures = fb.webdataset(tmp_path).decode_image().random_resized_crop(8)
+    with fb.Loader(fb.zip(photos=pictures, labels=numbers(6).cache(**MEMORY)).batch(6), seed=1) as loader, fb.Loader(fb.zip(photos=pictures, labels=numbers(6)).batch(6), seed=1) as plain:
+        found = [fb.digest(loader) for _ in range(3)]
+        assert found == [fb.digest(plain) for _ in range(3)] and len(set(found)) == 3
+
+
+@pytest.mark.parametrize("choose", [lambda part: part.take(900), lambda part: part.filter(lambda sample: sample["x"] < 900, fields=["x"])], ids=["taken", "filtered"])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_choices_and_draws_of_parts_that_are_joined_by_a_field_use_each_chosen_sample_once(choose, noisy):
+    images = fb.arrays(id=np.arange(1000), x=np.arange(1000))
+    marked = fb.arrays(id=np.arange(0, 1000, 10)[::-1].copy(), y=np.arange(0, 1000, 10)[::-1].copy())
+    parts = {"image": choose(images).shuffle(), "mask": marked}
+    if noisy:
+        parts["noise"] = fb.arrays(n=np.arange(7)).shuffle().sample()
+    whole = fb.zip(**parts, on="id", missing="drop")
+    x, y = loaded(whole.batch(9), "x", "y", seed=1)
+    assert x == y and sorted(x) == list(range(0, 900, 10))
+    with fb.Loader(fb.zip(**parts, on="id", missing="drop").batch(9), seed=1) as loader:
+        for _ in range(3):
+            assert sorted(value for batch in loader for value in batch["x"].tolist()) == list(range(0, 900, 10))
+
+
+def test_choices_and_draws_of_parts_that_are_joined_by_position_use_each_chosen_sample_once():
+    kept = fb.arrays(x=np.arange(100)).filter(lambda sample: sample["x"] >= 40, fields=["x"])
+    x, y = loaded(fb.zip(a=kept, b=numbers(20, "y"), noise=fb.arrays(n=np.arange(7)).sample(), end="first").batch(4), "x", "y")
+    assert (x, y) == (list(range(40, 60)), list(range(20)))
+
+
+def test_lists_of_objects_are_no_parts_yet(tmp_path):
+    for i in range(4):
+        (tmp_path / f"{i}.png").write_bytes(png(np.full((4, 4), i, np.uint8)))
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps({"images": [f"{k}.png" for k in range(i)], "row": i}) + "\n" for i in range(4)))
+    listed = fb.manifest(str(tmp_path / "list.jsonl"), path="images")
+    for parts in ({"pages": listed.decode_image().resize(4), "x": numbers(4)}, {"x": fb.files(f"{tmp_path}/*.png").select("key").rename(key="name"), "pages": listed}):
+        with pytest.raises(fb.Unsupported, match="the path of the part 'pages' is a list, and lists of objects in a zip are not there yet; read that manifest by itself"):
+            fb.Loader(fb.zip(**parts).batch(2))

@@ -47,6 +47,7 @@ class RowTasks final : private ElementReads {
 
   bool claim_entry(const WindowBatchPtr& batch, RowTask& task);
   bool await_flight(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
+  bool makes_whole_entry(const RowTask& task) const;
   bool bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const;
   void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
   void pause_flight(RowTask& task) const;

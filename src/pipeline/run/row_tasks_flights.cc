@@ -55,6 +55,11 @@ void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket
   if (!core_.closed && core_.queue) core_.post_act();
 }
 
+// True if the missing entry is that of the whole sample, and not of one part of it.
+bool RowTasks::makes_whole_entry(const RowTask& task) const {
+  return plan_of(task).keyed_stage(task.entry.missing->stage).part.empty();
+}
+
 // Lets the oldest task of the run make the entry itself if the entry's flight is paused. It waits
 // only for flights that progress by themselves: a paused one may wait for memory that this run
 // holds, or for the consumer of another run, and that may be the thread that this run's consumer
@@ -62,9 +67,11 @@ void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket
 bool RowTasks::bypass_paused_flight(const WindowBatchPtr& batch, RowTask& task) const {
   std::optional<SingleFlight::FlightState> state = task.entry.missing->flights->state(task.entry.missing->key);
   if (!state || state->working) return false;
+  // The entry of a part of a zip has the stored bytes of that part alone.
+  const bool is_whole = makes_whole_entry(task);
   task.entry.bypasses_flight = true;
   work_of(task).look_up(task, batch->job);
-  if (state->stored && plan_of(task).fetches) work_of(task).take_stored(task, std::move(*state->stored));
+  if (state->stored && is_whole && plan_of(task).fetches) work_of(task).take_stored(task, std::move(*state->stored));
   return true;
 }
 
@@ -82,7 +89,7 @@ void RowTasks::pause_flight(RowTask& task) const {
   std::optional<SingleFlight::Stored> stored;
   const bool from_store = !task.bytes.has_any_entry() && !task.entry.on_version_read;
   // A row with the same entry of a part may have other objects.
-  const bool is_whole = task.entry.missing && plan_of(task).keyed_stage(task.entry.missing->stage).part.empty();
+  const bool is_whole = task.entry.missing && makes_whole_entry(task);
   if (task.bytes.pieces_read && task.bytes.pieces.size() == 1 && from_store && is_whole)
     stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.notify_later(task.entry.flight->pause(std::move(stored)));

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "forebay/stats/store.h"
+#include "format/joined/join_rows.h"
+#include "format/joined/joined_samples.h"
 #include "pipeline/content_keys.h"
 #include "pipeline/run/runner_test_support.h"
 
@@ -188,6 +190,61 @@ TEST(RunnerCache, a_run_waits_for_no_other_run_whose_consumer_stands_still) {
     goes.shuffled = false;
     EXPECT_EQ(drained(goes).ids.size(), 400u);
     EXPECT_EQ(reads_of(goes), 80u) << "bytes of entries that nobody goes on with are shared";
+    EXPECT_EQ(drain(*standing).ids.size(), 392u);
+  }
+}
+
+/// A rig of two objects a sample: that of the same number as part "b", which keeps entries as those
+/// of keeping() are, and another one as part "a".
+Rig keeping_a_part(const std::shared_ptr<EntryCache>& cache, int64_t objects, const std::shared_ptr<Store>& store) {
+  Rig rig = keeping(cache, objects);
+  rig.store = store;
+  rig.ops = {{"summary", [](Record& record, const SampleContext& context) -> Status {
+                Tensor made = Tensor::allocate(DType::kUint64, {2});
+                for (const size_t part : {size_t{0}, size_t{1}}) {
+                  const Buffer& bytes = record[2 * part].bytes;
+                  made.data<uint64_t>()[part] = hash128(bytes.data(), bytes.size()).low;
+                }
+                Tensor label = Tensor::allocate(DType::kInt64, {});
+                *label.data<int64_t>() = context.key.id;
+                record.clear();
+                record.push_back(Value::of(std::move(made)));
+                record.push_back(Value::of(std::move(label)));
+                return {};
+              }}};
+  rig.change_plan = [cache](BranchPlan& plan) {
+    const auto own = std::make_shared<Known>(plan.source);
+    std::vector<int64_t> backwards;
+    for (int64_t id = own->size(); id-- > 0;) backwards.push_back(id);
+    std::vector<JoinedPart> parts = {{"a", "a/", own, packed_rows(backwards)}, {"b", "b/", own}};
+    plan.source = std::make_shared<JoinedSamples>(std::move(parts), own->size());
+    if (!cache) return;
+    KeyedStage stage;
+    stage.cache = cache;
+    stage.keys = std::make_shared<ContentKeys>(cache, own, Hash128{}, true);
+    stage.flights = cache->flights();
+    stage.schema = plan.source->schema();
+    stage.part = "b";
+    stage.object = 1;
+    stage.from_before = {0, 1, std::nullopt, 3};
+    stage.in_entry = {false, false, true, false};
+    plan.stages.insert(plan.stages.begin(), std::move(stage));
+    plan.keyed = {0};
+  };
+  return rig;
+}
+
+TEST(RunnerCache, bytes_of_a_part_that_nobody_goes_on_with_are_not_those_of_a_whole_sample) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto cache = std::make_shared<MapCache>();
+    Rig stands = keeping(cache, 80, seed);
+    stands.options.requests = 32;
+    const std::shared_ptr<Runner> standing = stands.run();
+    ASSERT_TRUE(standing->next_for(seconds(120))->batch);
+    Rig goes = keeping_a_part(cache, 80, stands.store), plain = keeping_a_part(nullptr, 80, stands.store);
+    const Outcome outcome = drained(goes);
+    EXPECT_TRUE(outcome.raised.empty() && outcome.told.empty()) << outcome.status.to_string();
+    EXPECT_EQ(outcome.digest, drained(plain).digest);
     EXPECT_EQ(drain(*standing).ids.size(), 392u);
   }
 }
