@@ -1,6 +1,8 @@
 """Lengths of pictures, and of rows that are made of them, by their headers: the same batches, and only first bytes are read to measure."""
 import io
+import struct
 import tarfile
+import zlib
 
 import numpy as np
 import pytest
@@ -166,6 +168,34 @@ def test_what_steps_refuse_by_the_size_is_told(tmp_path):
     with pytest.raises(fb.Unsupported, match="700 × 3 pixels: one side is more than 200 times as long") as caught:
         epoch(bucketed(fb.files(str(tmp_path / "*"))))
     assert caught.value.sample == 0
+
+
+def claiming(height, width):
+    """A PNG whose header, with a good checksum, claims that size."""
+    data = bytearray(encoded(0, "PNG"))
+    data[16:24] = struct.pack(">II", width, height)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    assert len(data) > HEAD
+    return bytes(data)
+
+
+@pytest.mark.parametrize("size", [(10**6, 10**6), (2**29, 1), (3, 2**31 - 1)])
+def test_a_picture_that_claims_more_than_is_handled_is_bad(tmp_path, size):
+    """It is one bad sample, whatever its header says, and ends no run that skips such."""
+    for i in (0, 2):
+        (tmp_path / f"{i}.jpg").write_bytes(encoded(i, "JPEG"))
+    (tmp_path / "1.png").write_bytes(claiming(*size))
+    files = fb.files(str(tmp_path / "*"))
+    by_pixels = files.decode_image().bucket(by="image", tokens=200_000).collate(len)
+    rows = fb.arrays(tokens=np.ones((3, 4), np.int32))
+    packed = beside(rows, files).pack(16, limits={"patches": 400}, too_long="error").batch(1)
+    for pipeline in (bucketed(files), by_pixels, packed):
+        with pytest.raises(fb.Unsupported, match="pixels") as caught:
+            list(fb.Loader(pipeline, epochs=1))
+        assert caught.value.sample == 1
+        with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+            assert sum(1 for _ in loader) > 0
+            assert {error["sample"] for error in loader.errors()} == {1}
 
 
 def tar(path, count, kind="JPEG"):
