@@ -256,6 +256,23 @@ def test_packs_decode_nothing(tmp_path, rows):
     assert {x for batch in left for block in batch for x in block if x} == set(range(1, 21)) - {4}
 
 
+def test_a_sample_without_its_picture_is_above_no_other_limit(tmp_path, rows):
+    counts = np.ones(20, np.int64)
+    counts[3] = 1000
+    pictures = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 20)).decode_image().patchify(14).select("patches")
+    both = fb.zip(rows, fb.arrays(count=counts), photo=pictures).select("tokens", "patches", "count")
+
+    def tokens(**options):
+        packed = both.pack(16, limits={"count": 10, "patches": 400}, too_long="error")
+        with fb.Loader(packed.batch(2), epochs=1, **options) as loader:
+            return {x for batch in loader for x in np.asarray(batch["tokens"]).ravel().tolist() if x}
+
+    with pytest.raises(fb.InvalidArgument, match="it has 1000 of 'count'"):
+        tokens()
+    (tmp_path / "003.jpg").write_bytes(b"no picture")
+    assert tokens(on_error="skip") == set(range(1, 21)) - {4}
+
+
 def test_parts_of_a_mix_are_measured_by_headers(tmp_path):
     for name in "ab":
         (tmp_path / name).mkdir()
