@@ -190,12 +190,23 @@ def test_a_picture_that_claims_more_than_is_handled_is_bad(tmp_path, size):
     rows = fb.arrays(tokens=np.ones((3, 4), np.int32))
     packed = beside(rows, files).pack(16, limits={"patches": 400}, too_long="error").batch(1)
     for pipeline in (bucketed(files), by_pixels, packed):
-        with pytest.raises(fb.Unsupported, match="pixels") as caught:
+        with pytest.raises(fb.Error, match=rf"{size[1]} × {size[0]} pixels") as caught:
             list(fb.Loader(pipeline, epochs=1))
-        assert caught.value.sample == 1
+        assert caught.value.sample == 1 and isinstance(caught.value, fb.Corrupt | fb.Unsupported)
         with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
             assert sum(1 for _ in loader) > 0
             assert {error["sample"] for error in loader.errors()} == {1}
+
+
+def test_a_picture_above_max_pixels_is_not_measured(tmp_path):
+    areas = [pixels(i).shape[0] * pixels(i).shape[1] for i in range(5)]
+    largest = int(np.argmax(areas))
+    files = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 5)).decode_image(max_pixels=max(areas) - 1)
+    pipeline = files.patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400)
+    with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+        assert len(loader) > 0
+        assert [(error["sample"], error["operator"]) for error in loader.errors()] == [(largest, "image_size")]
+        assert sorted(i for batch in loader for i in batch.ids.tolist()) == sorted(set(range(5)) - {largest})
 
 
 def tar(path, count, kind="JPEG"):

@@ -98,7 +98,7 @@ def test_a_row_above_a_limit_is_left_out_or_named(capfd):
 
 def test_a_sample_that_is_left_out_is_above_no_limit():
     rows = [{"tokens": np.full(4, i + 1, np.int32), "labels": np.zeros(4 - i % 2, np.int32), "count": 1 + 98 * (i % 2)} for i in range(4)]
-    packed = fb.Dataset(rows).pack({"tokens": 8, "labels": 8}, limits={"count": 16}, too_long="error").batch(1)
+    packed = fb.Dataset(rows).select("tokens", "labels", "count").pack({"tokens": 8, "labels": 8}, limits={"count": 16}, too_long="error").batch(1)
     with fb.Loader(packed, epochs=1, on_error="skip") as loader:
         assert {x for batch in loader for x in np.asarray(batch["tokens"]).ravel().tolist() if x} == {1, 3}
         assert [error["sample"] for error in loader.errors()] == [1, 3]
