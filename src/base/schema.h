@@ -19,8 +19,9 @@ enum class FieldKind : uint8_t {
 };
 
 /// Whether a field holds sound. Samples lie along the last axis, after the channels. Spectra are
-/// computed from consecutive pieces of the sound, and those pieces lie along the last axis.
-enum class SoundForm : uint8_t { kNone, kSamples, kSpectra };
+/// computed from consecutive pieces of the sound, and those pieces lie along the last axis. The
+/// recordings of a list lie one after the other, and another field has the length of each.
+enum class SoundForm : uint8_t { kNone, kSamples, kSpectra, kRecordings };
 
 /// Description of one field, valid for every sample.
 struct Field {

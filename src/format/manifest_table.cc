@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/list_limit.h"
 #include "base/suggest.h"
 #include "format/csv_reader.h"
 #include "format/jsonl_reader.h"
@@ -98,6 +99,10 @@ class TableBuilder final : public JsonlSink {
       return corrupt(
           fmt::format("line {}: '{}' is neither a path nor a list of paths, as in {{\"{}\": [\"a.jpg\", \"b.jpg\"]}}",
                       line, path_column_, path_column_));
+    if (list.size() > kMostInList)
+      return unsupported(
+          fmt::format("line {}: '{}' lists {} objects, and {} are the most of a sample; write several lines of fewer",
+                      line, path_column_, list.size(), kMostInList));
     for (const Json& path : list)
       FOREBAY_RETURN_IF_ERROR(paths_.add(std::string_view(path.get_ref<const std::string&>()), line));
     path_ends_.push_back(static_cast<uint64_t>(paths_.size()));

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/list_limit.h"
 #include "format/csv_reader.h"
 #include "store/memory/memory_store.h"
 
@@ -286,6 +287,19 @@ TEST(TextList, a_path_may_hold_commas_and_with_tabs_blanks) {
   EXPECT_EQ(paths(list("a b.jpg\t0\nc.jpg\t1\n", {"path", "label"}).value()), (Names{"a b.jpg", "c.jpg"}));
   expect_error(list("a.jpg 0\nc d.jpg 1\n", {"path", "label"}).status(), Code::kCorrupt,
                "line 2: 3 fields, columns= names 2");
+}
+
+TEST(Manifest, a_row_lists_no_more_objects_than_decoders_take) {
+  const auto listing = [](size_t count) {
+    std::string text = "{\"path\": [\"a\"]}\n{\"path\": [\"b\"";
+    for (size_t i = 1; i < count; ++i) text += ",\"b\"";
+    return jsonl(text + "]}\n");
+  };
+  const auto most = listing(kMostInList);
+  ASSERT_TRUE(most.ok()) << most.status().to_string();
+  EXPECT_EQ(most->paths.size(), static_cast<int64_t>(kMostInList + 1));
+  expect_error(listing(kMostInList + 1).status(), Code::kUnsupported,
+               "line 2: 'path' lists 65537 objects, and 65536 are the most of a sample");
 }
 
 TEST(TextList, mxnet_lists_have_the_path_last) {

@@ -128,7 +128,7 @@ void decode_sound_field(const std::string& name, const DecodeSoundOptions& optio
   field.shape = options.mono            ? Shape{Shape::kUnknown}
                 : options.channels == 0 ? Shape{Shape::kUnknown, Shape::kUnknown}
                                         : Shape{options.channels, Shape::kUnknown};
-  field.sound = list ? SoundForm::kNone : SoundForm::kSamples;  // rows of a list are ragged, as others are
+  field.sound = list ? SoundForm::kRecordings : SoundForm::kSamples;
   field.rate = options.rate;
   const std::string made = field.name;  // the schema grows
   if (list) add_lengths_field(made, schema, problems);

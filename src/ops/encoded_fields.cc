@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/list_limit.h"
 #include "forebay/string_list.h"
 
 namespace forebay {

@@ -44,8 +44,6 @@ Result<Buffer> encoded_bytes(const Value& value, const DecodedKind& kind);
 /// one exactly if `list` is true.
 Result<bool> is_list_value(const Value& value, const std::string& field, bool list, const DecodedKind& kind);
 
-/// The most encoded values of one list. Sizes in bytes then stay far below 2^63.
-constexpr size_t kMostInList = 1 << 16;
 /// A field that a decoder works on.
 struct EncodedField {
   size_t index = 0;

@@ -49,7 +49,7 @@ std::optional<Field> parsed_field(const Json& json) {
   field.normalized = json.value("normalized", false);
   field.ragged = json.value("ragged", false);
   const int sound = json.value("sound", 0);
-  if (sound < 0 || sound > static_cast<int>(SoundForm::kSpectra)) return std::nullopt;
+  if (sound < 0 || sound > static_cast<int>(SoundForm::kRecordings)) return std::nullopt;
   field.sound = static_cast<SoundForm>(sound);
   field.rate = json.value("rate", int64_t{0});
   if (json.contains("pad_value")) field.pad_value = json.at("pad_value").get<double>();

@@ -20,9 +20,11 @@ struct PictureSize {
   SizeState state = SizeState::kKnown;
 };
 
-PictureSize size_in_head(std::span<const uint8_t> head) {
+// Sizes that are not handled are left to the pass that reads whole files, which reports them.
+PictureSize size_in_head(std::span<const uint8_t> head, int64_t max_pixels) {
   const std::optional<ImageHead> found = probe_image_head(head);
-  if (!found) return {0, 0, SizeState::kNotRead};
+  if (!found || !check_within(found->stored_width, found->stored_height, max_pixels).ok())
+    return {0, 0, SizeState::kNotRead};
   const bool turned = found->orientation.value_or(1) >= 5;
   return {turned ? found->stored_width : found->stored_height, turned ? found->stored_height : found->stored_width,
           found->orientation ? SizeState::kKnown : SizeState::kEither};
@@ -57,7 +59,7 @@ class ImageSize final : public RecordOp {
 
   Result<PictureSize> size_of_encoded(const Value& value) const {
     FOREBAY_ASSIGN(const Buffer bytes, encoded_bytes(value, {"image", "image_size", "picture", "pictures"}));
-    if (static_cast<int64_t>(bytes.size()) == head_bytes_) return size_in_head(bytes.span());
+    if (static_cast<int64_t>(bytes.size()) == head_bytes_) return size_in_head(bytes.span(), max_pixels_);
     // A file that is shorter is whole. Damaged ones are read again, by a pass that reports them.
     const Result<ImageInfo> info = probe_within(bytes.span(), max_pixels_);
     if (!info.ok() && head_bytes_ > 0) return PictureSize{0, 0, SizeState::kNotRead};

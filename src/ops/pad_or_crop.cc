@@ -115,6 +115,7 @@ int64_t cut_length(const Args& args, int64_t rate) {
 void infer_pad_or_crop(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> fields =
       check_sounds(args, "pad_or_crop", schema, problems, /*spectra=*/false, /*lists=*/true);
+  for (const size_t index : fields) check_lengths_field(schema[index], schema, problems);
   const int64_t rate = check_known_rate(args, fields, schema, problems);
   if (rate == 0) return;
   const int64_t length = cut_length(args, rate);
@@ -128,7 +129,7 @@ void infer_pad_or_crop(const Args& args, Schema& schema, Problems& problems) {
     const bool list = lengths_of(field, schema).has_value();
     if (list) field.shape = {Shape::kUnknown, length};
     field.shape[field.shape.rank() - 1] = length;
-    if (!list) field.sound = SoundForm::kSamples;
+    field.sound = list ? SoundForm::kNone : SoundForm::kSamples;  // rows of a list are ragged, as others are
     field.rate = rate;
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "base/columns.h"
 #include "forebay/buffer.h"
@@ -59,8 +60,9 @@ struct Element {
   std::variant<Waiting, AwaitingEntry, Reading, Runnable, Running, InUserCode, Ready, Failed> state;
 
   StoredBytes bytes;
-  /// Size of the object, once a read has shown it to be larger than estimated. Otherwise 0.
-  uint64_t observed_bytes = 0;
+  /// By piece, the size of an object that a read has shown to be larger than estimated, otherwise 0.
+  /// Pieces behind the last such one are left out.
+  std::vector<uint64_t> observed_bytes;
   /// Working memory beyond the thread's own that the last attempt asked for.
   uint64_t working_needed = 0;
 

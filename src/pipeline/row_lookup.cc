@@ -168,7 +168,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
   if (!bytes.has_any_entry() && !reads_version)
     bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.first_row)].id));
   if (!bytes.has_any_entry() && !bytes.pieces.empty()) bytes.pieces.front().request.version = input.entry.version;
-  // If the object's size is a guess, as much memory is claimed as an earlier read needed.
+  // If an object's size is a guess, as much memory is claimed as an earlier read of it needed.
   if (!reads_version) bytes.set_aside(input.observed_bytes);
 }
 

@@ -56,11 +56,11 @@ void StoredBytes::set(SampleSource::Fetch fetch) {
   for (SampleSource::Fetch& other : fetch.others) add_piece(pieces, other);
 }
 
-void StoredBytes::set_aside(uint64_t bytes) {
-  for (Piece& piece : pieces) {
-    ReadRequest& request = piece.request;
+void StoredBytes::set_aside(std::span<const uint64_t> bytes) {
+  for (size_t i = 0; i < std::min(pieces.size(), bytes.size()); ++i) {
+    ReadRequest& request = pieces[i].request;
     if (!request.expected_size && !request.range)
-      request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), bytes);
+      request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), bytes[i]);
   }
 }
 

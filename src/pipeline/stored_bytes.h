@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/entry_cache.h"
@@ -63,8 +64,8 @@ struct StoredBytes {
   bool find_part(EntryCache& cache, const EntryRef& ref, size_t stage);
   /// Sets the pieces of a sample.
   void set(SampleSource::Fetch fetch);
-  /// Sets at least that many bytes aside for each piece whose size is a guess.
-  void set_aside(uint64_t bytes);
+  /// Sets at least `bytes[i]` aside for piece i if its size is a guess.
+  void set_aside(std::span<const uint64_t> bytes);
   /// Reads all pieces on the calling thread, to `into` if it has memory. Nothing if a read would
   /// have to wait. `samples` is the number that each piece counts as.
   std::optional<Status> read_now(StepCounters& counters, int64_t samples, const Buffer& into = {});

@@ -49,7 +49,9 @@ TEST(StoredBytes, of_a_sample_in_several_objects_come_from_the_store_of_each) {
   StoredBytes bytes;
   bytes.set(std::move(fetch));
   EXPECT_EQ(bytes.size(), 35u) << "a guess of the second";
-  bytes.set_aside(30);
+  bytes.set_aside(std::vector<uint64_t>{30});
+  EXPECT_EQ(bytes.size(), 35u) << "not of other pieces";
+  bytes.set_aside(std::vector<uint64_t>{30, 30, 30});
   EXPECT_EQ(bytes.size(), 40u) << "only of sizes that are guesses";
   StepCounters counters;
   const std::optional<Status> read = bytes.read_now(counters, 1);

@@ -1,6 +1,8 @@
 """Lengths of pictures, and of rows that are made of them, by their headers: the same batches, and only first bytes are read to measure."""
 import io
+import struct
 import tarfile
+import zlib
 
 import numpy as np
 import pytest
@@ -168,6 +170,45 @@ def test_what_steps_refuse_by_the_size_is_told(tmp_path):
     assert caught.value.sample == 0
 
 
+def claiming(height, width):
+    """A PNG whose header, with a good checksum, claims that size."""
+    data = bytearray(encoded(0, "PNG"))
+    data[16:24] = struct.pack(">II", width, height)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    assert len(data) > HEAD
+    return bytes(data)
+
+
+@pytest.mark.parametrize("size", [(10**6, 10**6), (2**29, 1), (3, 2**31 - 1)])
+def test_a_picture_that_claims_more_than_is_handled_is_bad(tmp_path, size):
+    """It is one bad sample, whatever its header says, and ends no run that skips such."""
+    for i in (0, 2):
+        (tmp_path / f"{i}.jpg").write_bytes(encoded(i, "JPEG"))
+    (tmp_path / "1.png").write_bytes(claiming(*size))
+    files = fb.files(str(tmp_path / "*"))
+    by_pixels = files.decode_image().bucket(by="image", tokens=200_000).collate(len)
+    rows = fb.arrays(tokens=np.ones((3, 4), np.int32))
+    packed = beside(rows, files).pack(16, limits={"patches": 400}, too_long="error").batch(1)
+    for pipeline in (bucketed(files), by_pixels, packed):
+        with pytest.raises(fb.Error, match=rf"{size[1]} × {size[0]} pixels") as caught:
+            list(fb.Loader(pipeline, epochs=1))
+        assert caught.value.sample == 1 and isinstance(caught.value, fb.Corrupt | fb.Unsupported)
+        with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+            assert sum(1 for _ in loader) > 0
+            assert {error["sample"] for error in loader.errors()} == {1}
+
+
+def test_a_picture_above_max_pixels_is_not_measured(tmp_path):
+    areas = [pixels(i).shape[0] * pixels(i).shape[1] for i in range(5)]
+    largest = int(np.argmax(areas))
+    files = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 5)).decode_image(max_pixels=max(areas) - 1)
+    pipeline = files.patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400)
+    with fb.Loader(pipeline, epochs=1, on_error="skip") as loader:
+        assert len(loader) > 0
+        assert [(error["sample"], error["operator"]) for error in loader.errors()] == [(largest, "image_size")]
+        assert sorted(i for batch in loader for i in batch.ids.tolist()) == sorted(set(range(5)) - {largest})
+
+
 def tar(path, count, kind="JPEG"):
     with tarfile.open(path, "w") as shard:
         for i in range(count):
@@ -224,6 +265,23 @@ def test_packs_decode_nothing(tmp_path, rows):
     assert caught.value.sample == 3
     left = blocks(pair, on_error="skip")
     assert {x for batch in left for block in batch for x in block if x} == set(range(1, 21)) - {4}
+
+
+def test_a_sample_without_its_picture_is_above_no_other_limit(tmp_path, rows):
+    counts = np.ones(20, np.int64)
+    counts[3] = 1000
+    pictures = fb.files(write(tmp_path, [{"kind": "JPEG"}] * 20)).decode_image().patchify(14).select("patches")
+    both = fb.zip(rows, fb.arrays(count=counts), photo=pictures).select("tokens", "patches", "count")
+
+    def tokens(**options):
+        packed = both.pack(16, limits={"count": 10, "patches": 400}, too_long="error")
+        with fb.Loader(packed.batch(2), epochs=1, **options) as loader:
+            return {x for batch in loader for x in np.asarray(batch["tokens"]).ravel().tolist() if x}
+
+    with pytest.raises(fb.InvalidArgument, match="it has 1000 of 'count'"):
+        tokens()
+    (tmp_path / "003.jpg").write_bytes(b"no picture")
+    assert tokens(on_error="skip") == set(range(1, 21)) - {4}
 
 
 def test_parts_of_a_mix_are_measured_by_headers(tmp_path):

@@ -96,6 +96,14 @@ def test_a_row_above_a_limit_is_left_out_or_named(capfd):
     assert {number: tokens.tolist() for number, (tokens, _) in fits[0].items()} == {number: tokens.tolist() for number, (tokens, _) in fits[1].items()}
 
 
+def test_a_sample_that_is_left_out_is_above_no_limit():
+    rows = [{"tokens": np.full(4, i + 1, np.int32), "labels": np.zeros(4 - i % 2, np.int32), "count": 1 + 98 * (i % 2)} for i in range(4)]
+    packed = fb.Dataset(rows).select("tokens", "labels", "count").pack({"tokens": 8, "labels": 8}, limits={"count": 16}, too_long="error").batch(1)
+    with fb.Loader(packed, epochs=1, on_error="skip") as loader:
+        assert {x for batch in loader for x in np.asarray(batch["tokens"]).ravel().tolist() if x} == {1, 3}
+        assert [error["sample"] for error in loader.errors()] == [1, 3]
+
+
 def test_best_fit_fills_blocks_by_the_scarcer_budget():
     random = np.random.default_rng(3)
     lengths, patches = random.integers(1, 200, 2000).tolist(), random.integers(0, 400, 2000).tolist()

@@ -144,6 +144,8 @@ def test_a_missing_or_damaged_picture_is_named(listed, tmp_path):
     ([{"images": []}, {"images": []}], "all lists 'images' are empty"),
     ([{"images": ["a.png"]}, {"images": ["../b.png", "/c.png"]}], "row 2: '../b.png' leads out of root="),
     ([{"images": ["a.png"]}], "none of the 1 objects exists"),
+    ([{"images": ["a.png"] * 65536}], "none of the 65536 objects exists"),
+    ([{"images": ["a.png"] * 65537}], "line 1: 'images' lists 65537 objects, and 65536 are the most of a sample; write several lines of fewer"),
 ])  # fmt: skip
 def test_wrong_lists_are_told(tmp_path, rows, message):
     (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -166,6 +166,13 @@ def test_what_the_user_gives_wrong_is_told():
     single = fb.arrow(pa.table({"audio": [wav(numbers(0, 0))]}))
     with pytest.raises(fb.InvalidArgument, match="lists: the field 'audio' is bytes, one recording in each sample; leave lists= out"):
         fb.Loader(single.decode_audio(lists=True).batch(1))
+    alone = (decoded.select("audios", "row"), decoded.rename(audios="sounds"))
+    for pipeline, field in zip(alone, ["audios", "sounds"], strict=True):
+        with pytest.raises(fb.InvalidArgument, match=rf"'{field}' has a list of recordings, and there is no field '{field}\.lengths' with the length of each; name both fields in \.select"):
+            fb.Loader(pipeline.pad_or_crop(0.1, field=field).batch(2))
+        with pytest.raises(fb.InvalidArgument, match=rf"'{field}' has a list of recordings, one after the other"):
+            fb.Loader(pipeline.mel_spectrogram(field=field).batch(2))
+        fb.Loader(pipeline.random_gain(field=field).batch(2)).close()
     named = decoded.rename(audios="sounds")
     assert [piece[0].shape for piece in epoch(named.rename(**{"audios.lengths": "sounds.lengths"}).pad_or_crop(0.1, field="sounds").batch(2), "sounds").values()] == [
         (count, 800) for count in COUNTS]

@@ -163,6 +163,7 @@ class RowsPass {
         packed_(packed_fields(pack_)), limited_(limited_fields(pack_)) {
     const auto samples = static_cast<size_t>(input.selection->size());
     rows_.lengths.resize(samples);
+    comes_.resize(samples);
     rows_.costs.assign(limited_.size(), std::vector<uint32_t>(samples));
   }
 
@@ -229,7 +230,13 @@ class RowsPass {
     return true;
   }
 
-  SequenceSizes take() && { return std::move(rows_); }
+  // Samples that are left out, for whatever reason, cost nothing.
+  SequenceSizes take() && {
+    for (std::vector<uint32_t>& costs : rows_.costs)
+      for (size_t index = 0; index < costs.size(); ++index)
+        if (!comes_[index]) costs[index] = 0;
+    return std::move(rows_);
+  }
 
  private:
   size_t step() const { return static_cast<size_t>(&pack_ - input_.description->steps().data()); }
@@ -247,6 +254,7 @@ class RowsPass {
            .id = id,
            .status = std::move(status).with_operator("pack").with_sample(id).with_key(name_of(id))});
     rows_.lengths[index] = static_cast<uint32_t>(length);
+    comes_[index] = true;
     return {};
   }
 
@@ -280,6 +288,7 @@ class RowsPass {
   const std::vector<std::string> packed_, limited_;
   std::set<std::string> measured_;    // those of limited_ that measure_pictures() has measured
   std::set<int64_t> left_out_;        // samples whose pictures are bad, by index
+  std::vector<bool> comes_;           // by index; false for bad samples
   std::vector<NamedLength> lengths_;  // of one sample
   SequenceSizes rows_;
 };

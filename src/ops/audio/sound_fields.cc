@@ -43,13 +43,21 @@ bool check_sound_tensor(const Field& field, std::string_view op, bool spectra, P
 }
 
 bool check_single(const Field& field, const Schema& schema, std::string_view op, Problems& problems) {
-  if (!lengths_of(field, schema)) return true;
+  if (field.sound != SoundForm::kRecordings && !lengths_of(field, schema)) return true;
   problems.add(fmt::format("each sample of the field '{}' has a list of recordings, one after the other", field.name),
                fmt::format("put .pad_or_crop(seconds, field=\"{}\") before .{}", field.name, op));
   return false;
 }
 
 }  // namespace
+
+void check_lengths_field(const Field& field, const Schema& schema, Problems& problems) {
+  if (field.sound != SoundForm::kRecordings || lengths_of(field, schema)) return;
+  problems.add(fmt::format("each sample of the field '{}' has a list of recordings, and there is no field '{}' with "
+                           "the length of each",
+                           field.name, lengths_field(field.name)),
+               "name both fields in .select, and rename both");
+}
 
 std::string lengths_field(const std::string& name) { return name + ".lengths"; }
 

@@ -34,6 +34,8 @@ struct SoundField {
 std::string lengths_field(const std::string& name);
 /// That field of a list of recordings, which have no common length yet; otherwise nothing.
 std::optional<size_t> lengths_of(const Field& field, const Schema& schema);
+/// Adds a problem if a list of recordings lacks that field.
+void check_lengths_field(const Field& field, const Schema& schema, Problems& problems);
 
 std::vector<SoundField> sound_fields(const Args& args, const Schema& before);
 

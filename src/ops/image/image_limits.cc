@@ -11,17 +11,22 @@ namespace {
 constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
 }  // namespace
 
-Result<ImageInfo> probe_within(std::span<const uint8_t> bytes, int64_t max_pixels) {
-  FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes));
-  if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
-    return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
-                                   info.stored_height, kMaxStoredSide));
+Status check_within(int64_t stored_width, int64_t stored_height, int64_t max_pixels) {
+  if (std::min(stored_width, stored_height) < 1 || std::max(stored_width, stored_height) > kMaxStoredSide) {
+    return unsupported(
+        fmt::format("{} × {} pixels; sides of 1 to {} are handled", stored_width, stored_height, kMaxStoredSide));
   }
   // Divides instead of multiplying, because the header may contain any number.
-  if (info.stored_width > max_pixels / std::max<int64_t>(info.stored_height, 1)) {
+  if (stored_width > max_pixels / stored_height) {
     return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
-                                   info.stored_width, info.stored_height, max_pixels));
+                                   stored_width, stored_height, max_pixels));
   }
+  return {};
+}
+
+Result<ImageInfo> probe_within(std::span<const uint8_t> bytes, int64_t max_pixels) {
+  FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes));
+  FOREBAY_RETURN_IF_ERROR(check_within(info.stored_width, info.stored_height, max_pixels));
   return info;
 }
 

@@ -1,6 +1,8 @@
 #include "pipeline/run/element_reads.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "pipeline/run/run_trace.h"
 
@@ -88,7 +90,10 @@ bool ElementReads::take(Element& element, ElementRead& read, Result<Buffer> resu
     const bool was_refused = result.status().code() == Code::kOutOfBudget;
     const bool lacks_memory = result.ok() && !claim.try_grow(size - claim.bytes());
     if (was_refused || lacks_memory) {
-      element.observed_bytes = size;
+      std::vector<uint64_t>& observed = element.observed_bytes;
+      observed.resize(std::max(observed.size(), read.piece + 1));
+      // It never decreases, so that attempts come to an end.
+      observed[read.piece] = std::max(observed[read.piece], size);
       return false;
     }
   }

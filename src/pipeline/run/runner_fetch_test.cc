@@ -154,6 +154,82 @@ TEST(RunnerFetch, objects_larger_than_their_guess_are_read_twice_at_most_where_t
   }
 }
 
+/// Samples that are lists of objects: all but the last object is small. No size is known.
+class ListsOfObjects final : public SampleSource {
+ public:
+  ListsOfObjects(std::shared_ptr<Store> store, int64_t objects, uint64_t guess)
+      : store_(std::move(store)), objects_(objects), all_(store_, std::vector<uint64_t>(1), guess) {}
+  const Schema& schema() const override { return all_.schema(); }
+  int64_t size() const override { return 1; }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return all_.key(id); }
+  Fetch fetch(int64_t) const override {
+    Fetch list = all_.fetch(0);
+    for (int64_t i = 1; i < objects_; ++i) list.others.push_back(all_.fetch(i));
+    return list;
+  }
+  Status load(int64_t id, Buffer fetched, Record& record) const override {
+    return all_.load(id, std::move(fetched), record);
+  }
+  Status load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const override {
+    sizes_.clear();
+    for (const Buffer& bytes : fetched) sizes_.push_back(bytes.size());
+    return load(id, fetched.back(), record);
+  }
+  const std::vector<uint64_t>& sizes() const { return sizes_; }
+
+ private:
+  const std::shared_ptr<Store> store_;
+  const int64_t objects_;
+  const Objects all_;
+  mutable std::vector<uint64_t> sizes_;
+};
+
+/// Refuses objects larger than what is set aside, without asking for more.
+class AsksForNoMore final : public Store {
+ public:
+  explicit AsksForNoMore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
+    ReadRequest fixed = request;
+    fixed.set_aside = nullptr;
+    inner_->read(fixed, std::move(stop), std::move(done));
+  }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    inner_->list(request, std::move(stop), std::move(done));
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    inner_->stat(key, std::move(stop), std::move(done));
+  }
+  std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
+  StoreStats stats() const override { return inner_->stats(); }
+
+ private:
+  const std::shared_ptr<Store> inner_;
+};
+
+TEST(RunnerFetch, a_large_object_of_a_list_takes_memory_for_itself_alone) {
+  constexpr int64_t kObjects = 20;
+  std::vector<uint64_t> sizes(kObjects, 100);
+  sizes[4] = 30'000;
+  sizes[17] = 50'000;
+  Rig rig;
+  rig.sizes = {1};
+  rig.batch = 1;
+  rig.options = {.threads = 1, .requests = 4, .memory = {.share = {.wanted = 200'000}}};
+  rig.store = std::make_shared<AsksForNoMore>(Objects::store_of(sizes));
+  std::shared_ptr<ListsOfObjects> lists;
+  rig.change_plan = [&](BranchPlan& plan) {
+    plan.source = lists = std::make_shared<ListsOfObjects>(rig.store, kObjects, 500);
+  };
+  const auto runner = rig.run();
+  const Outcome outcome = drain(*runner);
+  EXPECT_EQ(outcome.raised, std::vector<std::string>());
+  EXPECT_EQ(outcome.ids, std::vector<int64_t>{0});
+  EXPECT_EQ(lists->sizes(), sizes);
+  runner->close();
+}
+
 /// Fails the first read of one object. If `behind` is given, reads are answered at once, and that
 /// object is read after the failure.
 class FailsOnce final : public Store {
