@@ -76,6 +76,29 @@ std::optional<Problem> rehearsal_problem(const std::vector<OpSpec>& steps, size_
                  "move it before .rehearse(), or give where=\"here\": old samples then come in as they were there"};
 }
 
+std::optional<Problem> shared_entries_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+  const OpSpec& cache = steps[step];
+  const bool on_disk = stores_on_disk(*catalog.find(cache.name), cache);
+  const auto problem = [&](size_t other, const char* why, const char* remedy) {
+    return Problem{place_of(steps, step),
+                   fmt::format("a zip that is read in chunks keeps the fields of all parts together, and {} {}",
+                               place_of(steps, other), why),
+                   remedy};
+  };
+  for (size_t i = 1; i < step; ++i) {
+    const OpSpec& op = steps[i];
+    if (op.part.empty() || op.part == cache.part) continue;
+    if (is_random_step(op, catalog))
+      return problem(i, "draws anew in every epoch", "put that step behind the zip, or leave .cache() out");
+    if (follows_epoch(op))
+      return problem(i, "follows the epoch", "put its part behind this one, or leave .cache() out");
+    if (on_disk && is_unversioned(op, catalog))
+      return problem(i, "runs a function that a later run could not tell from an older one",
+                     "give .map(…, version=\"1\"), or use .cache(disk=0)");
+  }
+  return std::nullopt;
+}
+
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   if (!catalog.has_effect(steps[step], OpEffect::kPacking)) return {};
   for (size_t i = 1; i < step; ++i) {

@@ -15,6 +15,11 @@ struct OpSpec;
 /// Empty for other steps.
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
+/// The problem of a part's cache whose entries have the fields of all parts of the zip, as those of
+/// rows in chunks have: results of another part would be frozen, or could not be told from older
+/// ones. Nothing if there is none.
+std::optional<Problem> shared_entries_problem(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+
 /// Problems with the place of a `.pack()` at `step`: lengths are measured once, so they have to be
 /// the same in every epoch. Empty for other steps.
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);

@@ -63,6 +63,28 @@ TEST(CacheRules, ACacheOfAPartOfAZipGoesByTheStepsOfThatPart) {
   EXPECT_EQ(found("").size(), 3u) << "behind the zip";
 }
 
+TEST(CacheRules, EntriesWithTheFieldsOfAllPartsGoByTheStepsOfAllPartsBeforeThem) {
+  const auto found = [&](const char* name, const Json& args, const std::string& part, const Json& disk = 0) {
+    std::vector<OpSpec> steps = {{"zip", Json::object(), nullptr, ""},
+                                 {name, args, nullptr, ""},
+                                 {"cache", {{"disk", disk}}, nullptr, ""},
+                                 {"random_crop", Json::object(), nullptr, ""}};
+    steps[1].part = part;
+    steps[2].part = "b";
+    steps[3].part = "c";
+    const auto problem = shared_entries_problem(steps, 2, catalog());
+    return problem ? problem->message : "";
+  };
+  EXPECT_NE(found("random_crop", Json::object(), "a").find("draws anew in every epoch"), std::string::npos);
+  EXPECT_NE(found("map", {{"random", true}}, "a").find("draws anew in every epoch"), std::string::npos);
+  EXPECT_NE(found("map", {{"epoch", true}}, "a").find("follows the epoch"), std::string::npos);
+  EXPECT_NE(found("map", Json::object(), "a", "1GiB").find("a later run could not tell"), std::string::npos);
+  EXPECT_EQ(found("map", {{"version", "1"}}, "a", "1GiB"), "");
+  EXPECT_EQ(found("map", Json::object(), "a"), "") << "in memory";
+  EXPECT_EQ(found("resize", Json::object(), "a"), "");
+  EXPECT_EQ(found("random_crop", Json::object(), "b"), "") << "cache_problems() has told it";
+}
+
 TEST(CacheRules, AFunctionWithAGeneratorIsARandomStep) {
   const auto found = problems({{"map", {{"random", true}, {"version", "1"}}, nullptr, "<f>"}});
   ASSERT_EQ(found.size(), 1u);

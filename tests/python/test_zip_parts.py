@@ -1,5 +1,7 @@
 """Parts of a zip as data sets of their own: their caches, the samples that they choose, and data sets of the user's; the same on any rank and thread."""
+import io
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -443,3 +445,57 @@ def test_steps_of_one_part_are_no_matter_of_the_caches_of_another():
     with fb.Loader(pipeline.batch(20), seed=1) as loader:
         epochs = [(batch["x"].tolist(), batch["r"].tolist()) for _ in range(2) for batch in loader]
     assert epochs[0][0] == epochs[1][0] == list(range(20)) and epochs[0][1] != epochs[1][1], "drawn anew"
+
+
+def drawn(sample, rng):
+    return {"y": sample["y"], "r": rng.integers(1 << 40)}
+
+
+def following(sample, epoch):
+    return {"y": sample["y"], "r": epoch}
+
+
+def test_a_cache_beside_a_table_in_chunks_freezes_no_other_part(tmp_path, capfd):
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps({"y": i}) + "\n" for i in range(40)))
+    lines, kept_numbers = fb.jsonl(tmp_path / "y.jsonl"), numbers(40).map(dict, version="1").select("x")
+
+    def epochs(whole):
+        """More epochs than are read ahead, so that entries are found."""
+        with fb.Loader(whole.batch(8), seed=1) as loader:
+            rows = [[row for batch in loader for row in zip(batch["y"].tolist(), batch["x"].tolist(), batch["r"].tolist(), strict=True)] for _ in range(12)]
+            return rows, loader.stats()["caches"]
+
+    for first, beside, why in (
+        (lines.map(drawn, random=True).select("y", "r"), {}, "a: 1: map draws anew in every epoch; put that step behind the zip"),
+        (lines, {"mine": fb.Dataset(Changing(40), version="1").select("n").rename(n="r")}, "mine: 0: dataset follows the epoch; put its part behind this one"),
+        (lines.map(following, epoch=True).select("y", "r"), {}, "a: 1: map follows the epoch; put its part behind this one"),
+    ):
+        whole = fb.zip(a=first, **beside, b=kept_numbers.cache(**MEMORY))
+        assert not whole.check()
+        capfd.readouterr()
+        rows, caches = epochs(whole)
+        assert all([(y, x) for y, x, _ in epoch] == [(i, i) for i in range(40)] for epoch in rows)
+        assert len({tuple(r for _, _, r in epoch) for epoch in rows}) == 12 and not caches, "another result in each epoch"
+        told = [line for line in capfd.readouterr().err.splitlines() if "keeps nothing" in line]
+        assert len(told) == 1 and "cache keeps nothing: a zip that is read in chunks keeps the fields of all parts together" in told[0] and why in told[0]
+    for tier, kept in ((MEMORY, True), ({"ram": 0, "disk": "16MiB", "dir": str(tmp_path / "kept")}, False)):
+        rows, caches = epochs(fb.zip(a=lines.map(lambda sample: {"y": sample["y"], "r": 1}).select("y", "r"), b=kept_numbers.cache(**tier)))
+        assert all(epoch == [(i, i, 1) for i in range(40)] for epoch in rows) and [cache["ram"]["entries"] for cache in caches] == [40] * kept
+        assert ('give .map(…, version="1"), or use .cache(disk=0)' in capfd.readouterr().err) != kept
+    rows, (cache,) = epochs(fb.zip(a=lines, b=kept_numbers.cache(**MEMORY), mine=fb.Dataset(Changing(40), version="1").select("n").rename(n="r")))
+    assert cache["ram"]["entries"] == 40 and cache["ram"]["hits"] > 0
+    assert [[r for _, _, r in epoch] for epoch in rows] == [[i + 1000 * number for i in range(40)] for number in range(12)], "parts behind the cache are not in it"
+
+
+def test_pictures_of_tars_are_cropped_anew_beside_a_cache(tmp_path):
+    random = np.random.default_rng(1)
+    with tarfile.open(tmp_path / "0.tar", "w") as tar:
+        for i in range(6):
+            data = png(random.integers(0, 256, (40, 40, 3), np.uint8))
+            info = tarfile.TarInfo(f"s{i}.png")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    pictures = fb.webdataset(tmp_path).decode_image(field="png").random_resized_crop(8, field="png")
+    with fb.Loader(fb.zip(photos=pictures, labels=numbers(6).cache(**MEMORY)).batch(6), seed=1) as loader, fb.Loader(fb.zip(photos=pictures, labels=numbers(6)).batch(6), seed=1) as plain:
+        found = [fb.digest(loader) for _ in range(60)]
+        assert found == [fb.digest(plain) for _ in range(60)] and len(set(found)) == 60

@@ -403,6 +403,7 @@ class Compiler {
     chunks_->cache_identity = hasher.digest();
     const uint64_t least = fixed_bytes(cached) * static_cast<uint64_t>(chunks_->source->fewest_rows());
     FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_identity, least));
+    if (!chunks_->cache) chunks_->cached_after = chunks_->ops.size();
     return {};
   }
 
@@ -412,6 +413,7 @@ class Compiler {
     if (cached.size() == 0 && !stage.schema.open_ended) return {};
     const Hash128 identity = identity_before(i, cached, stage.part);
     FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], identity, fixed_bytes(cached)));
+    if (!stage.cache) return {};
     const auto source = part_of_source(plan_->source, stage.part);
     const bool fetches = stage.part.empty() ? plan_->fetches : stage.object.has_value();
     stage.keys = std::make_shared<ContentKeys>(stage.cache, source, identity, fetches);

@@ -42,7 +42,8 @@ struct CompileInput {
   /// Turns on the traces of all branches of a run.
   std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
   /// Opens the cache of the description's `.cache()` at `step`, for the content that `place`
-  /// identifies. Every entry has at least `least_bytes`. If empty, the plan uses no caches.
+  /// identifies. Every entry has at least `least_bytes`. Null: the plan leaves that cache out. If
+  /// empty, the plan uses no caches.
   std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place, uint64_t least_bytes)>
       open_cache = {};
   /// Cache and keys for the results that a `.rehearse(where="here")` records. If `cache` is null,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "forebay/ledger.h"
+#include "format/joined/joined_samples.h"
 #include "format/joined/part_of_source.h"
 #include "loader/compile/bucket_step.h"
 #include "loader/compile/open_step_cache.h"
@@ -30,6 +31,7 @@
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "pipeline/operator.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -38,7 +40,8 @@ namespace {
 std::vector<std::shared_ptr<TieredCache>> without_places(
     const std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>>& caches) {
   std::vector<std::shared_ptr<TieredCache>> all;
-  for (const auto& [place, cache] : caches) all.push_back(cache);
+  for (const auto& [place, cache] : caches)
+    if (cache) all.push_back(cache);
   return all;
 }
 
@@ -46,6 +49,13 @@ std::vector<std::shared_ptr<TieredCache>> without_places(
 bool reads_by_epoch(const OpSpec& source) {
   const auto follows = [](const PipelinePart& part) { return follows_epoch(part.pipeline.steps().front()); };
   return follows_epoch(source) || (catalog().joins_parts(source) && std::ranges::any_of(source.parts, follows));
+}
+
+// The parts of samples have entries of their own; rows of chunks have one for all parts.
+std::optional<Problem> find_shared_entries_problem(const BranchData& branch, size_t step) {
+  const std::vector<OpSpec>& steps = branch.branch.description.steps();
+  if (steps[step].part.empty() || as_joined(*branch.source) != nullptr) return std::nullopt;
+  return shared_entries_problem(steps, step, catalog());
 }
 
 }  // namespace
@@ -84,6 +94,11 @@ Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(const BranchData& bra
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
   const Description& description = branch.branch.description;
+  if (const auto problem = find_shared_entries_problem(branch, step)) {
+    log_warning(fmt::format("{} keeps nothing: {}; {}", problem->op, problem->message, problem->remedy));
+    caches_.emplace_back(cached, nullptr);
+    return std::shared_ptr<EntryCache>();
+  }
   const std::shared_ptr<const Source> source = part_of_source(branch.source, description.steps()[step].part);
   FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache, open_step_cache({.description = description,
                                                                       .step = step,

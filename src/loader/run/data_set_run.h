@@ -86,7 +86,7 @@ class DataSetRun final : public Run {
   std::shared_ptr<const Source> source_;  // choose() joins the parts of a zip anew, if they choose samples
   std::shared_ptr<PeerGroup> peers_;      // null: one rank, or ranks without peers=
   std::shared_ptr<Job> job_;              // whose ranks have the same plan; null if there are no others
-  // By the identity of their content.
+  // By the identity of their content; null for those that keep nothing.
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   std::vector<OwnedElements> cached_;  // by branch; empty without `peers_`
   DataPlan data_;
