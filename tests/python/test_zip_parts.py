@@ -499,3 +499,25 @@ def test_pictures_of_tars_are_cropped_anew_beside_a_cache(tmp_path):
     with fb.Loader(fb.zip(photos=pictures, labels=numbers(6).cache(**MEMORY)).batch(6), seed=1) as loader, fb.Loader(fb.zip(photos=pictures, labels=numbers(6)).batch(6), seed=1) as plain:
         found = [fb.digest(loader) for _ in range(60)]
         assert found == [fb.digest(plain) for _ in range(60)] and len(set(found)) == 60
+
+
+@pytest.mark.parametrize("choose", [lambda part: part.take(900), lambda part: part.filter(lambda sample: sample["x"] < 900, fields=["x"])], ids=["taken", "filtered"])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_choices_and_draws_of_parts_that_are_joined_by_a_field_use_each_chosen_sample_once(choose, noisy):
+    images = fb.arrays(id=np.arange(1000), x=np.arange(1000))
+    marked = fb.arrays(id=np.arange(0, 1000, 10)[::-1].copy(), y=np.arange(0, 1000, 10)[::-1].copy())
+    parts = {"image": choose(images).shuffle(), "mask": marked}
+    if noisy:
+        parts["noise"] = fb.arrays(n=np.arange(7)).shuffle().sample()
+    whole = fb.zip(**parts, on="id", missing="drop")
+    x, y = loaded(whole.batch(9), "x", "y", seed=1)
+    assert x == y and sorted(x) == list(range(0, 900, 10))
+    with fb.Loader(fb.zip(**parts, on="id", missing="drop").batch(9), seed=1) as loader:
+        for _ in range(3):
+            assert sorted(value for batch in loader for value in batch["x"].tolist()) == list(range(0, 900, 10))
+
+
+def test_choices_and_draws_of_parts_that_are_joined_by_position_use_each_chosen_sample_once():
+    kept = fb.arrays(x=np.arange(100)).filter(lambda sample: sample["x"] >= 40, fields=["x"])
+    x, y = loaded(fb.zip(a=kept, b=numbers(20, "y"), noise=fb.arrays(n=np.arange(7)).sample(), end="first").batch(4), "x", "y")
+    assert (x, y) == (list(range(40, 60)), list(range(20)))

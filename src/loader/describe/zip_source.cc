@@ -62,8 +62,9 @@ class ZipOpener {
 
   Result<std::shared_ptr<const Source>> run_again(const Source& opened, const ChosenInParts& chosen) {
     for (const PipelinePart& part : source_.parts) {
-      parts_.push_back(*find_joined_part(opened, part.name));
-      parts_.back().rows = nullptr;
+      const JoinedPart& before = *find_joined_part(opened, part.name);
+      // The earlier join's rows and numbers of draws are those of other samples.
+      parts_.push_back({before.name, before.prefix, before.source, nullptr, before.drawn});
       if (const auto of_part = chosen.find(part.name); of_part != chosen.end())
         parts_.back().rows = packed_rows(ids_of(*of_part->second));
       cuts_extensions_.push_back(cuts_extension(part));
