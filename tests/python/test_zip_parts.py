@@ -521,3 +521,13 @@ def test_choices_and_draws_of_parts_that_are_joined_by_position_use_each_chosen_
     kept = fb.arrays(x=np.arange(100)).filter(lambda sample: sample["x"] >= 40, fields=["x"])
     x, y = loaded(fb.zip(a=kept, b=numbers(20, "y"), noise=fb.arrays(n=np.arange(7)).sample(), end="first").batch(4), "x", "y")
     assert (x, y) == (list(range(40, 60)), list(range(20)))
+
+
+def test_lists_of_objects_are_no_parts_yet(tmp_path):
+    for i in range(4):
+        (tmp_path / f"{i}.png").write_bytes(png(np.full((4, 4), i, np.uint8)))
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps({"images": [f"{k}.png" for k in range(i)], "row": i}) + "\n" for i in range(4)))
+    listed = fb.manifest(str(tmp_path / "list.jsonl"), path="images")
+    for parts in ({"pages": listed.decode_image().resize(4), "x": numbers(4)}, {"x": fb.files(f"{tmp_path}/*.png").select("key").rename(key="name"), "pages": listed}):
+        with pytest.raises(fb.Unsupported, match="the path of the part 'pages' is a list, and lists of objects in a zip are not there yet; read that manifest by itself"):
+            fb.Loader(fb.zip(**parts).batch(2))

@@ -105,6 +105,13 @@ class ZipOpener {
     return ids;
   }
 
+  // Joined samples read one object of each part.
+  static bool gives_object_lists(const Source& opened) {
+    return opened.as_samples() != nullptr && std::ranges::any_of(opened.schema(), [](const Field& field) {
+             return field.fetched && field.kind == FieldKind::kBytesList;
+           });
+  }
+
   const JoinedPart& first() const { return parts_.front(); }
 
   Status open_parts() {
@@ -119,6 +126,11 @@ class ZipOpener {
             fmt::format("zip: the part '{}' has a filter=, which would move its rows against those of "
                         "the other parts; leave it out, and put .filter() behind the zip",
                         part.name));
+      if (gives_object_lists(*opened))
+        return unsupported(fmt::format(
+            "zip: the path of the part '{}' is a list, and lists of objects in a zip are not there yet; read "
+            "that manifest by itself, and put the values of other parts into its columns",
+            part.name));
       cuts_extensions_.push_back(cuts_extension(part));
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
       parts_.back().drawn = catalog().has_own_draws(source_, part);
