@@ -234,18 +234,26 @@ Rig keeping_a_part(const std::shared_ptr<EntryCache>& cache, int64_t objects, co
   return rig;
 }
 
-TEST(RunnerCache, bytes_of_a_part_that_nobody_goes_on_with_are_not_those_of_a_whole_sample) {
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+TEST(RunnerCache, bytes_that_a_paused_maker_has_read_are_those_of_a_whole_sample_or_of_one_part) {
+  constexpr int64_t kObjects = 20, kPaused = 7;
+  for (const bool is_part : {false, true}) {
     const auto cache = std::make_shared<MapCache>();
-    Rig stands = keeping(cache, 80, seed);
-    stands.options.requests = 32;
-    const std::shared_ptr<Runner> standing = stands.run();
-    ASSERT_TRUE(standing->next_for(seconds(120))->batch);
-    Rig goes = keeping_a_part(cache, 80, stands.store), plain = keeping_a_part(nullptr, 80, stands.store);
-    const Outcome outcome = drained(goes);
-    EXPECT_TRUE(outcome.raised.empty() && outcome.told.empty()) << outcome.status.to_string();
-    EXPECT_EQ(outcome.digest, drained(plain).digest);
-    EXPECT_EQ(drain(*standing).ids.size(), 392u);
+    const std::shared_ptr<Store> store = jittery(mixed_sizes(kObjects));
+    const auto rig_of = [&](const std::shared_ptr<EntryCache>& kept) {
+      Rig rig = is_part ? keeping_a_part(kept, kObjects, store) : keeping(kept, kObjects);
+      if (!kept && !is_part) rig.change_plan = {};
+      rig.epochs = 1;
+      return rig;
+    };
+    Rig plain = rig_of(nullptr), rig = rig_of(cache);
+    const std::string expected = drained(plain).digest;
+    Buffer bytes = Buffer::allocate(rig.sizes[kPaused]);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes.data()[i] = static_cast<uint8_t>(kPaused * 7 + i);
+    const auto flight = cache->flights()->begin(entry_key(Hash128{}, hash128(Objects::key_of(kPaused))));
+    EXPECT_TRUE(flight->pause(SingleFlight::Stored{bytes}).empty());
+    const uint64_t before = reads_of(rig);
+    EXPECT_EQ(drained(rig).digest, expected) << is_part;
+    EXPECT_EQ(reads_of(rig) - before, static_cast<uint64_t>(is_part ? 2 * kObjects : kObjects - 1));
   }
 }
 
