@@ -515,8 +515,8 @@ struct PackOptions {
   /// be more. More leave less padding.
   int64_t open_blocks = 64;
   /// Of "best-fit", and with arrange="epoch": rows that share blocks; more leave less padding, and
-  /// lie further apart. With arrange="epoch" the default for tables is smaller, if fewer rows are
-  /// mixed.
+  /// lie further apart. With arrange="epoch" the default for tables is the number of rows that
+  /// .shuffle() mixes, if that is smaller.
   int64_t window = 65536;
   /// "once": all epochs have the same blocks. "epoch": the rows of each epoch are packed in the
   /// order in which they come, so that other rows share a block in another epoch, and epochs may

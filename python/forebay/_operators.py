@@ -107,10 +107,10 @@ class Operators(Appending):
 
         Lengths are measured once, in a pass over all samples before the first batch, which reads only what the field
         `by` needs. A field with a number, such as a column of a table, is the fastest; nothing is read for lengths that
-        the index of the data set has (`fb.megatron`). Of pictures, and of patches that `.patchify` makes of them,
-        headers alone tell the lengths: nothing is decoded to measure, and of files (`fb.images`, `fb.files`,
-        `fb.manifest` with known sizes) only the first 4 KiB are read, or as much as the header needs. Lengths that
-        random steps change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.
+        the index of the data set has (`fb.megatron`). Pictures, and patches that `.patchify` makes of them, are
+        measured by the headers of the pictures, so nothing is decoded; of files (`fb.images`, `fb.files`, `fb.manifest`
+        with known sizes) only the first 4 KiB are read, or as much as the header needs. Lengths that random steps
+        change count as they are in the first epoch. `len(loader)` plans all batches of the epoch.
 
         Args:
             by: field that tells the length: a number above 0, or rows, text or bytes, whose own length counts, or a
@@ -1095,15 +1095,14 @@ class Operators(Appending):
         """Rows of different lengths side by side in blocks of one length, which are the samples from here on.
 
         `.pack(2048)` packs `tokens`. `.pack({"tokens": 2048, "labels": 2048, "loss_mask": 2048})` packs fields that are
-        as long as each other in every sample; one in which they are not is Corrupt. Where what stands in the blocks is
-        decided once, by the lengths, for all epochs, ranks and seeds; with `arrange="epoch"`, anew in each epoch. The
-        lengths are taken in a pass over all samples before the first batch, in which a `.cache()` in front keeps what
-        is made; if the data set's index has them, as that of `fb.megatron`, nothing is read. Patches and pictures of
-        `limits` are measured by the headers of the pictures, as in `.bucket`. `.shuffle()` mixes blocks. Behind
-        `fb.mix` and `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the parts of
-        a mix, weights are shares of blocks, and so of tokens. What follows works on blocks: operators on columns
-        (`.cast`, `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a
-        mix.
+        as long as each other in every sample; one in which they are not is Corrupt. The blocks are planned once, from
+        the lengths, for all epochs, ranks and seeds; with `arrange="epoch"`, anew for each epoch. The lengths are taken
+        in a pass over all samples before the first batch, in which a `.cache()` in front keeps what is made; if the
+        data set's index has them, as that of `fb.megatron`, nothing is read. Patches and pictures of `limits` are
+        measured by the headers of the pictures, as in `.bucket`. `.shuffle()` mixes blocks. Behind `fb.mix` and
+        `fb.concat`, samples of all parts share blocks, and weights are shares of samples; in the parts of a mix,
+        weights are shares of blocks, and so of tokens. What follows works on blocks: operators on columns (`.cast`,
+        `.rename`, `.select`, ...) first, then `.map`, whose function gets each block; behind all parts of a mix.
 
         A batch of b blocks has these fields, and no others:
 
@@ -1115,7 +1114,7 @@ class Operators(Appending):
 
         If blocks are made once, rows of a table share them with those of the same row group only. The place of bad
         samples (`on_error="skip"` or `"replace"`) stays empty. InvalidArgument where a row is not as long as when the
-        lengths were taken: what stands before must give the same every time.
+        lengths were taken: the steps before must give the same every time.
 
         Args:
             length: elements of a block; or for each packed field, the same for all: `{"tokens": 2048, "labels": 2048}`.
@@ -1147,7 +1146,8 @@ class Operators(Appending):
             open_blocks: of "first-fit": blocks that a row may still go into; the fullest is closed where there would be
                 more. More leave less padding.
             window: of "best-fit", and with arrange="epoch": rows that share blocks; more leave less padding, and lie
-                further apart. With arrange="epoch" the default for tables is smaller, if fewer rows are mixed.
+                further apart. With arrange="epoch" the default for tables is the number of rows that .shuffle() mixes,
+                if that is smaller.
             arrange: "once": all epochs have the same blocks. "epoch": the rows of each epoch are packed in the order in
                 which they come, so that other rows share a block in another epoch, and epochs may have different
                 numbers of blocks. By default "once", and "epoch" behind `fb.mix` and `fb.concat`, where it is the only
