@@ -3,11 +3,14 @@
 from harness import equality, report, summary
 from harness.compared import Compared
 
-BOUND_NS, BOUND_OPENING = 30, 2.0
+BOUND_NS, BOUND_OPENING, BOUND_KINDS = 30, 2.0, 0.97
 ROWS = ("rows of", "ns a row", "above one array", "CPU ns a row", "above one array")
 OPENING = ("opened", "ms", "CPU ms", "over the sources alone")
+SHARE_ERROR = 0.01  # of the samples of an epoch that ends in the middle of a window
+KINDS = ("of", "samples/s", "CPU ms a sample", "of the mean of each alone", "the same in CPU time")
 
-NAMES = {"sources": "a loader for each file, one after the other", "numpy": "each file by np.load(mmap_mode=\"r\")", "mix": "a loader of a mix of all"}
+NAMES = {"sources": "a loader for each file, one after the other", "numpy": "each file by np.load(mmap_mode=\"r\")", "mix": "a loader of a mix of all",
+         "photographs": "photographs", "table": "the same as a column of a table", "both": "both, 3 to 1"}
 
 
 def of_record(record):
@@ -17,6 +20,9 @@ def of_record(record):
         failed.append(f"{record['distinct']} distinct rows of {record['rows']} in an epoch")
     if "error" not in record and record["case"] == "open" and not record["steps"]:
         failed.append("an opened loader has no steps")
+    if "error" not in record and record["case"] == "kinds" and record["loader"] == "both":
+        failed += [f"{count} samples of {name} in {record['samples']}, 3 to 1" for name, count in record["came"].items()
+                   if abs(count - record["samples"] * {"photographs": 3, "table": 1}[name] / 4) > SHARE_ERROR * record["samples"]]
     return failed
 
 
@@ -46,6 +52,13 @@ def rows_row(base, mine, is_refused):
     return report.row(cells)
 
 
+def of_mean(groups, key):
+    """What both cost by the samples that came of each and its cost alone in the same round, over what they did cost."""
+    alone = {name: {record["round"]: record[key] / record["samples"] for record in groups.get(name, [])} for name in ("photographs", "table")}
+    both = [record for record in groups.get("both", []) if all(record["round"] in costs for costs in alone.values())]
+    return [sum(count * alone[name][record["round"]] for name, count in record["came"].items()) / record[key] for record in both]
+
+
 def body(records, of_all):
     one = records[0]
     yield report.introduction(records, f"{one['rows']:,} rows of 64 bytes, shuffled; batches of {one['batch']}, {one['threads']} threads")
@@ -65,6 +78,14 @@ def body(records, of_all):
             is_refused = not {("open", loader), ("open", "sources")}.isdisjoint(refused)
             times = "" if mine is base else report.REFUSED if is_refused else summary.spread(summary.ratios(base, mine, RUNS.rate), 2)
             yield report.row([NAMES[loader], *(summary.column(mine, key, 1000, 0) for key in ("seconds", "cpu_s")), times])
+    if "kinds" in cases:
+        groups = cases["kinds"]
+        yield from ("", f"{one['photos']:,} photographs, decoded and cropped to 224 pixels, batches of 32. Bound: {BOUND_KINDS} of the weighted harmonic mean of the "
+                    "samples/s of each alone.", "", *report.header(KINDS))
+        is_refused = any(("kinds", name) in refused for name in groups)
+        for loader, mine in groups.items():
+            ratios = ["", ""] if loader != "both" else [report.REFUSED] * 2 if is_refused else [summary.spread(of_mean(groups, key), 3) for key in ("seconds", "cpu_s")]
+            yield report.row([NAMES[loader], RUNS.rates(mine), RUNS.costs(mine), *ratios])
     yield ""
 
 

@@ -9,7 +9,7 @@ import cost_report as report  # noqa: E402
 
 
 def record(case, loader, number=0, **more):
-    return {"case": case, "loader": loader, "round": number, "rows": 1000, "files": 10, "batch": 256, "threads": 2, "load": 1.0, "seconds": 1e-4,
+    return {"case": case, "loader": loader, "round": number, "rows": 1000, "files": 10, "photos": 40, "batch": 256, "threads": 2, "load": 1.0, "seconds": 1e-4,
             "cpu_s": 2e-4, "samples": 1000, "distinct": 1000, "steps": 4, "exit_code": 0, "machine": "a machine", "foreign_share": 0.0, "others": []} | more
 
 
@@ -31,3 +31,16 @@ def test_rows_that_did_not_come_are_refused():
 
 def test_an_opening_without_steps_is_a_problem():
     assert report.problems([record("open", "mix", steps=0)]) == ["open, mix, round 0: an opened loader has no steps"]
+
+
+def test_both_kinds_are_held_against_the_mean_of_each_alone():
+    both = {"samples": 1000, "came": {"photographs": 750, "table": 250}}
+    records = [record("kinds", "photographs", seconds=2.0, cpu_s=4.0), record("kinds", "table", seconds=1.0, cpu_s=2.0),
+               record("kinds", "both", seconds=1.75, cpu_s=7.0, **both)]
+    assert report.problems(records) == []
+    assert "| both, 3 to 1 | 571 | 7.00 | 1.000 | 0.500 |" in report.table(records)
+
+
+def test_shares_that_are_not_three_to_one_are_refused():
+    records = [record("kinds", "photographs"), record("kinds", "table"), record("kinds", "both", came={"photographs": 700, "table": 300})]
+    assert "kinds, both, round 0: 700 samples of photographs in 1000, 3 to 1" in report.problems(records)

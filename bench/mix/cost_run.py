@@ -13,6 +13,7 @@ import forebay as fb  # noqa: E402
 
 WIDTH = 16  # float32 values of a row
 FILE_ROWS = 100  # of each file that is opened
+PICTURES = 32  # of a batch
 
 
 def pipeline_of(job):
@@ -57,8 +58,47 @@ def opening(job, result):
     return found | {"samples": job.files, "steps": steps}
 
 
+def table_of(job):
+    """The photographs as a column of a Parquet file, 32 in a row group."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = os.path.join(job.work, f"photographs-{len(job.paths)}.parquet")
+    if not os.path.exists(path):
+        pictures = [open(name, "rb").read() for name in job.paths]
+        parquet.write_table(pa.table({"image": pictures}), path, row_group_size=32, compression="none")
+    return path
+
+
+def pictures_of(source):
+    return source.select("image").shuffle().decode_image().random_resized_crop(224).random_flip()
+
+
+def kinds(job, result):
+    """The first epoch warms up, the next ones are timed. Of both, three of four samples are photographs."""
+    photographs, table = pictures_of(fb.images(os.path.dirname(os.path.dirname(job.paths[0])))), pictures_of(fb.parquet(table_of(job)))
+    both = fb.mix({"photographs": photographs, "table": table}, weights={"photographs": 3, "table": 1}, samples=len(job.paths))
+    pipeline = {"photographs": photographs, "table": table, "both": both}[job.kind]
+    came = {name: 0 for name in ("photographs", "table")}
+    with fb.Loader(pipeline.batch(PICTURES), seed=job.seed, threads=job.threads) as loader:
+        for _ in loader:
+            pass
+        part = measured.TimedPart(result)
+        part.begin()
+        for _ in range(job.epochs):
+            for batch in loader:
+                kept = len(batch) - batch.padding
+                if job.kind != "both":
+                    came[job.kind] += kept
+                    continue
+                for number, name in enumerate(batch.part_names):
+                    came[name] += int(np.count_nonzero(batch.parts[:kept] == number))
+        found = part.end()
+    return found | {"samples": sum(came.values()), "came": came}
+
+
 def measure(job, result):
-    return (opening if job.opening else rows)(job, result) | {"name": "Forebay", "version": f"forebay {fb.__version__}", "settings": {}}
+    return (kinds if job.kind else opening if job.opening else rows)(job, result) | {"name": "Forebay", "version": f"forebay {fb.__version__}", "settings": {}}
 
 
 if __name__ == "__main__":
