@@ -12,7 +12,7 @@ namespace forebay {
 class ValuePlaces {
  public:
   virtual ~ValuePlaces() = default;
-  /// Whether the value of a field is a range of bytes, of known size, in each sample.
+  /// True if the value of a field is a range of bytes, of known size, in each sample.
   virtual bool has_places(size_t field) const = 0;
   /// Returns the read of the first bytes of such a value, at most `bytes`.
   virtual SampleSource::Fetch fetch_head(size_t field, int64_t id, uint64_t bytes) const = 0;

@@ -16,7 +16,7 @@ Result<ImageInfo> probe_png(Bytes bytes);
 Result<ImageInfo> probe_webp(Bytes bytes);
 Result<ImageInfo> probe_bmp(Bytes bytes);
 
-/// Of the first bytes of a file, as probe_image_head().
+/// Read one format's header from the first bytes of a file, as probe_image_head() does.
 std::optional<ImageHead> probe_jpeg_head(Bytes head);
 std::optional<ImageHead> probe_png_head(Bytes head);
 std::optional<ImageHead> probe_webp_head(Bytes head);

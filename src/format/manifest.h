@@ -39,7 +39,7 @@ Status check_manifest_types(const ManifestLayout& layout, const std::vector<std:
 /// The rows of a manifest: the paths, and the other columns with their inferred types.
 struct ManifestTable {
   ColumnBuilder paths{"path"};
-  /// Where the paths of each row end, if its path is a list of any number of paths; `keys` has those
+  /// The ends of each row's paths, if its path is a list of any number of paths; `keys` has those
   /// lists as they are written. Empty if each row has one path.
   std::vector<uint64_t> path_ends = {};
   ColumnBuilder keys{"key"};

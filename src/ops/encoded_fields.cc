@@ -89,14 +89,15 @@ FieldUse decoder_uses(const OpSpec& spec, const DecodedKind& kind, const Schema&
 }
 
 ArgDef lists_arg(const DecodedKind& kind) {
-  return {"lists",
-          ArgType::kBool,
-          false,
-          nullptr,
-          fmt::format("whether the field is a list of encoded {} in each sample. Of columns of tables it is known; say "
-                      "so for a field that user code makes, and before `.pad`.",
-                      kind.things),
-          ArgForm::kNamed};
+  return {
+      "lists",
+      ArgType::kBool,
+      false,
+      nullptr,
+      fmt::format("true if the field is a list of encoded {} in each sample. For columns of tables it is known; say "
+                  "so for a field that user code makes, and before `.pad`.",
+                  kind.things),
+      ArgForm::kNamed};
 }
 
 bool given_lists(const Args& args) { return args.has("lists") && args.json("lists").get<bool>(); }

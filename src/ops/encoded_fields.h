@@ -32,7 +32,7 @@ FieldUse decoder_uses(const OpSpec& spec, const DecodedKind& kind, const Schema&
 /// The argument `lists` of decoders.
 ArgDef lists_arg(const DecodedKind& kind);
 bool given_lists(const Args& args);
-/// Whether each sample has any number of encoded values in the field. Only the user knows it of
+/// True if each sample has any number of encoded values in the field. Only the user knows it of
 /// fields that user code makes, and says so by `lists`.
 bool is_encoded_list(const Field& field, bool lists);
 /// Adds a problem if `lists` is given for a field of single values.
@@ -40,7 +40,7 @@ void check_lists(const Field& field, bool lists, const DecodedKind& kind, Proble
 
 /// The bytes of a value; Unsupported if the value is not encoded.
 Result<Buffer> encoded_bytes(const Value& value, const DecodedKind& kind);
-/// Whether the value is a list of encoded values. Unsupported, with the field's name, unless it is
+/// Returns true if the value is a list of encoded values. Unsupported, with the field's name, unless it is
 /// one exactly if `list` is true.
 Result<bool> is_list_value(const Value& value, const std::string& field, bool list, const DecodedKind& kind);
 

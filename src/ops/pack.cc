@@ -190,7 +190,7 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
            "More leave less padding.",
            ArgForm::kNamed}),
       implied({"window", ArgType::kInt, false, 65'536,
-               "of \"best-fit\", and with arrange=\"epoch\": rows that share blocks; more leave less padding, and lie "
+               "rows that share blocks, with \"best-fit\" or arrange=\"epoch\"; more leave less padding, and lie "
                "further apart. With arrange=\"epoch\" the default for tables is the number of rows that .shuffle() "
                "mixes, if "
                "that is smaller.",

@@ -17,7 +17,7 @@ struct OpSpec;
 std::vector<Problem> stacking_problems(const std::vector<OpSpec>& steps, size_t step, const Schema& before,
                                        const Catalog& catalog);
 
-/// Whether a `.pack()` makes other blocks in each epoch, of samples as they come. Otherwise their
+/// True if a `.pack()` makes other blocks in each epoch, of samples as they come. Otherwise their
 /// lengths decide the blocks once. Behind parts it makes them anew (branches_of() says so).
 bool packs_each_epoch(const OpSpec& pack);
 

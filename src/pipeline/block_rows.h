@@ -49,7 +49,7 @@ struct SegmentEnds {
 /// The sequences of a branch, of which packed blocks are made.
 struct PackedSequences {
   int64_t block_length = 0;
-  /// With what is appended, by index in the branch's selection. `owner` has them.
+  /// They include what is appended, and are by index in the branch's selection. `owner` has them.
   std::span<const uint32_t> lengths = {};
   std::shared_ptr<const void> owner = nullptr;
   double pieces_per_block = 1;  ///< mean number of parts of sequences in a block of this branch alone

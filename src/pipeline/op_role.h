@@ -32,7 +32,7 @@ constexpr bool works_on_batches(OpEffect effect) {
   return effect == OpEffect::kBatchFunction || effect == OpEffect::kCollation;
 }
 
-/// How the lengths of rows and the sizes of pictures behind an operator follow from those before it.
+/// The way in which lengths of rows and sizes of pictures follow from those before an operator.
 enum class SizeEffect : uint8_t {
   kByValues,  ///< they depend on values, too
   kSame,      ///< no length and no size changes

@@ -119,7 +119,7 @@ class RowWork {
   /// unchanged, except that samples found to be bad stay marked.
   RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& placement, WorkMemory& memory) const;
 
-  /// Whether gather() does all that run() would do.
+  /// True if gather() does all that run() would do.
   bool only_gathers() const { return plan_->gathers_only() && plan_->keyed.empty(); }
   /// Copies the rows with these indices (see RowPlacement) into the batch. For plans whose source
   /// does that itself (BranchPlan::gathers_only()). Never throws, and does not count the rows. An

@@ -21,7 +21,7 @@ struct Draw {
   friend bool operator==(const Draw&, const Draw&) = default;
 };
 
-/// What is computed of draws.
+/// The members of draws that are computed.
 enum class DrawPart : uint8_t {
   kWhole,
   kPlace,  ///< leaf, pass and place; not the sample and the number of its use, which take longest

@@ -45,7 +45,7 @@ class PassEnd : public Order {
 
  protected:
   virtual int64_t first_id(int64_t position) const = 0;
-  // How many of so many positions are among the first ones.
+  // Returns the number of these positions that are among the first ones.
   size_t firsts_of(int64_t begin, size_t count) const {
     return static_cast<size_t>(std::clamp<int64_t>(first_ - begin, 0, static_cast<int64_t>(count)));
   }

@@ -27,7 +27,7 @@ class SimulatedSteps {
   virtual int64_t rows_of_host(int64_t host) const = 0;
 };
 
-/// How the rows of batches of one size are divided.
+/// The rule by which the rows of batches of one size are divided.
 enum class Dividing : uint8_t {
   kByCount,
   kByLocality,  ///< to the host that read a sample first, as if it could cache all of them

@@ -14,7 +14,7 @@ class EpochByEpoch final : public StepSource {
  public:
   explicit EpochByEpoch(std::shared_ptr<StepSource> steps) : steps_(std::move(steps)) {}
 
-  bool request_step(const Cursor& at) override { return at.epoch == epoch_; }
+  bool request_step(const Cursor& at) override { return at.epoch == epoch_ && steps_->request_step(at); }
   void set_awaited(const Cursor& at) override { epoch_ = at.epoch; }
   std::optional<StepPlan> step(const Cursor& at) override { return steps_->step(at); }
 

@@ -27,7 +27,7 @@ constexpr uint64_t kHeadBytes[] = {4 << 10, 64 << 10, 0};
 
 const OpDef& definition_of(const OpSpec& op) { return *catalog().find(op.name); }
 
-// Whether the step changes no value: it may rename or choose fields.
+// True if the step changes no value: it may rename or choose fields.
 bool only_names(const OpDef& def) {
   return def.effect != OpEffect::kContent || def.role == OpRole::kNames || def.role == OpRole::kChoice;
 }

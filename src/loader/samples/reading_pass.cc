@@ -68,7 +68,7 @@ Status check_equal(std::span<const NamedLength> fields) {
   return {};
 }
 
-// Whether a field is a picture before step `end`. Lists of pictures are none.
+// True if a field is a picture before step `end`. Lists of pictures are none.
 bool is_picture(const CompileInput& input, size_t end, const std::string& field) {
   const Schema schema = infer(*input.description, input.source->schema(), catalog(), Rules::kFields).schemas[end - 1];
   const std::optional<size_t> index = schema.find(field);

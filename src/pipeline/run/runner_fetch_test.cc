@@ -186,15 +186,9 @@ class ListsOfObjects final : public SampleSource {
   mutable std::vector<uint64_t> sizes_;
 };
 
-/// Refuses objects larger than what is set aside, without asking for more.
-class AsksForNoMore final : public Store {
+/// Reads from another store. Derived classes change the reads.
+class OtherReads : public Store {
  public:
-  explicit AsksForNoMore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
-  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
-    ReadRequest fixed = request;
-    fixed.set_aside = nullptr;
-    inner_->read(fixed, std::move(stop), std::move(done));
-  }
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
     inner_->list(request, std::move(stop), std::move(done));
   }
@@ -204,8 +198,20 @@ class AsksForNoMore final : public Store {
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
   StoreStats stats() const override { return inner_->stats(); }
 
- private:
+ protected:
+  explicit OtherReads(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
   const std::shared_ptr<Store> inner_;
+};
+
+/// Refuses objects larger than what is set aside, without asking for more.
+class AsksForNoMore final : public OtherReads {
+ public:
+  explicit AsksForNoMore(std::shared_ptr<Store> inner) : OtherReads(std::move(inner)) {}
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
+    ReadRequest fixed = request;
+    fixed.set_aside = nullptr;
+    inner_->read(fixed, std::move(stop), std::move(done));
+  }
 };
 
 TEST(RunnerFetch, a_large_object_of_a_list_takes_memory_for_itself_alone) {
@@ -232,10 +238,10 @@ TEST(RunnerFetch, a_large_object_of_a_list_takes_memory_for_itself_alone) {
 
 /// Fails the first read of one object. If `behind` is given, reads are answered at once, and that
 /// object is read after the failure.
-class FailsOnce final : public Store {
+class FailsOnce final : public OtherReads {
  public:
   FailsOnce(std::shared_ptr<Store> inner, std::string key, std::string behind = "")
-      : inner_(std::move(inner)), key_(std::move(key)), behind_(std::move(behind)) {}
+      : OtherReads(std::move(inner)), key_(std::move(key)), behind_(std::move(behind)) {}
   bool reads_now() const override { return !behind_.empty(); }
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
     if (behind_.empty()) return std::nullopt;
@@ -247,18 +253,9 @@ class FailsOnce final : public Store {
     if (request.key == key_ && !failed_.exchange(true)) return done(unavailable("away for a moment").with_key(key_));
     inner_->read(request, std::move(stop), std::move(done));
   }
-  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
-    inner_->list(request, std::move(stop), std::move(done));
-  }
-  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
-    inner_->stat(key, std::move(stop), std::move(done));
-  }
-  std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
-  StoreStats stats() const override { return inner_->stats(); }
   bool failed() const { return failed_; }
 
  private:
-  const std::shared_ptr<Store> inner_;
   const std::string key_;
   const std::string behind_;
   std::atomic<bool> failed_ = false;
