@@ -202,7 +202,7 @@ struct DecodeImageOptions {
   std::string mode = "rgb";
   /// Larger pictures are Unsupported.
   int64_t max_pixels = 100'000'000;
-  /// Whether the field is a list of encoded pictures in each sample. Of columns of tables it is
+  /// True if the field is a list of encoded pictures in each sample. For columns of tables it is
   /// known; say so for a field that user code makes, and before `.pad`.
   std::optional<bool> lists = {};
 };
@@ -348,7 +348,7 @@ struct DecodeAudioOptions {
   Fields field = {};
   /// Longer recordings (all channels counted) are Unsupported.
   int64_t max_samples = 100'000'000;
-  /// Whether the field is a list of encoded recordings in each sample. Of columns of tables it is
+  /// True if the field is a list of encoded recordings in each sample. For columns of tables it is
   /// known; say so for a field that user code makes, and before `.pad`.
   std::optional<bool> lists = {};
 };
@@ -514,8 +514,8 @@ struct PackOptions {
   /// Of "first-fit": blocks that a row may still go into; the fullest is closed where there would
   /// be more. More leave less padding.
   int64_t open_blocks = 64;
-  /// Of "best-fit", and with arrange="epoch": rows that share blocks; more leave less padding, and
-  /// lie further apart. With arrange="epoch" the default for tables is the number of rows that
+  /// Rows that share blocks, with "best-fit" or arrange="epoch"; more leave less padding, and lie
+  /// further apart. With arrange="epoch" the default for tables is the number of rows that
   /// .shuffle() mixes, if that is smaller.
   int64_t window = 65536;
   /// "once": all epochs have the same blocks. "epoch": the rows of each epoch are packed in the

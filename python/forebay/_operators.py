@@ -527,8 +527,8 @@ class Operators(Appending):
                 Pillow's "I;16") and 8-bit pictures times 257. Whole pictures are decoded then. What follows may crop,
                 flip, resize, normalize (of 65535) and cast; .color_jitter wants 8 bits.
             max_pixels: larger pictures are Unsupported.
-            lists: whether the field is a list of encoded pictures in each sample. Of columns of tables it is known; say
-                so for a field that user code makes, and before `.pad`.
+            lists: true if the field is a list of encoded pictures in each sample. For columns of tables it is known;
+                say so for a field that user code makes, and before `.pad`.
         """
         return self._then("decode_image", field=_one_or_list(field), mode=mode, max_pixels=max_pixels, lists=lists)
 
@@ -837,7 +837,7 @@ class Operators(Appending):
             channels: how many channels all recordings have; others are Unsupported. Batches with `mono=False` need it.
             field: the encoded field, or a list of them; by default `audio`, else `bytes`, which becomes `audio`.
             max_samples: longer recordings (all channels counted) are Unsupported.
-            lists: whether the field is a list of encoded recordings in each sample. Of columns of tables it is known;
+            lists: true if the field is a list of encoded recordings in each sample. For columns of tables it is known;
                 say so for a field that user code makes, and before `.pad`.
         """
         return self._then(
@@ -1145,9 +1145,9 @@ class Operators(Appending):
                 the longest of them.
             open_blocks: of "first-fit": blocks that a row may still go into; the fullest is closed where there would be
                 more. More leave less padding.
-            window: of "best-fit", and with arrange="epoch": rows that share blocks; more leave less padding, and lie
-                further apart. With arrange="epoch" the default for tables is the number of rows that .shuffle() mixes,
-                if that is smaller.
+            window: rows that share blocks, with "best-fit" or arrange="epoch"; more leave less padding, and lie further
+                apart. With arrange="epoch" the default for tables is the number of rows that .shuffle() mixes, if that
+                is smaller.
             arrange: "once": all epochs have the same blocks. "epoch": the rows of each epoch are packed in the order in
                 which they come, so that other rows share a block in another epoch, and epochs may have different
                 numbers of blocks. By default "once", and "epoch" behind `fb.mix` and `fb.concat`, where it is the only
