@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+NAVIGATIONS = 5  # that a page may be asked again for, since each loses an answer
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -70,7 +71,14 @@ class Chromium:
             self.events.append(self._read())
 
     def value(self, expression):
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        """The value of a JavaScript expression. A page that is just being left has none, so its successor is asked."""
+        for _ in range(NAVIGATIONS):
+            try:
+                return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+            except RuntimeError as error:
+                if "navigated or closed" not in str(error):
+                    raise
+        raise RuntimeError(f"the page was left {NAVIGATIONS} times while {expression!r} was asked for")
 
     def complaints(self):
         """Exceptions and messages of the console, and whatever was asked for beside files and this host."""
