@@ -1,4 +1,5 @@
-"""Bare roots: a Debian with Python and nothing else, in which wheels are installed and used (tests/wheel/uses.py)."""
+"""Bare roots: a Debian with Python and nothing else, in which wheels are installed and used (tests/wheel/uses.py). Those for another architecture
+are unpacked, and qemu runs what is used of them."""
 import contextlib
 import os
 import re
@@ -7,8 +8,9 @@ import sys
 from pathlib import Path
 
 from wheel_parts import libraries, pythons, toolchain
-from wheel_parts.roots import Failed, Root, downloaded, made
-from wheel_parts.wheels import GLIBC, PYARROW
+from wheel_parts.architectures import ARCHITECTURES, Architecture
+from wheel_parts.roots import Failed, Root, downloaded, host, made, platforms_of
+from wheel_parts.wheels import GLIBC, PLATFORM, PYARROW
 
 # From the oldest glibc to the newest. Where a root has no Python for a wheel, it gets one of the build root's (pythons.py).
 SUITES = ("bullseye", "bookworm", "trixie", "forky")
@@ -40,20 +42,21 @@ def versions_for(wheel: Path) -> tuple[int, str, bool]:
     return int(python.removeprefix("cp3")), "t" if abi.endswith("t") else "", abi == "abi3"
 
 
+def _takes(wheel: Path, version: str) -> bool:
+    """Whether the wheel is for this version of Python ("3.13", "3.13t")."""
+    number, threads, later = versions_for(wheel)
+    minor = int(version.removeprefix("3.").rstrip("t"))
+    return version.endswith("t") == bool(threads) and (minor == number or (later and minor >= number))
+
+
 def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
     """A Python of this root that takes the wheel, as program and version: its own, or one of the build root's that runs on this glibc."""
-    number, threads, later = versions_for(wheel)
-
-    def takes(version: str) -> bool:
-        minor = int(version.removeprefix("3.").rstrip("t"))
-        return version.endswith("t") == bool(threads) and (minor == number or (later and minor >= number))
-
     with contextlib.suppress(Failed):
         own = root.run('/usr/bin/python3 -c "import sys; print(\'%d.%d\' % sys.version_info[:2])"').strip()
-        if takes(own):
+        if _takes(wheel, own):
             return "/usr/bin/python3", own
     for folder in sorted(build.glob("opt/python3.*")):
-        if takes(version := folder.name.removeprefix("python")):
+        if _takes(wheel, version := folder.name.removeprefix("python")):
             # One of pyenv's is a link, and finds its library nowhere else than where it was built.
             place = f"/{folder.resolve().relative_to(build.resolve())}"
             # One of an earlier run has links, which are not copied over others.
@@ -159,10 +162,43 @@ def _offered(wheelhouse: Path, python: str, abi: str, package: str) -> bool:
     return True
 
 
+# What needs neither servers nor a compiled program.
+EMULATED_USES = ("photographs", "webp", "html", "table", "tar", "sound", "cached", "threads")
+
+
+def _tried_emulated(wheel: Path, architecture: Architecture, roots: Path, source: Path, data: Path) -> bool:
+    """Installs a wheel for another architecture beside the interpreters of its roots, and uses it under qemu."""
+    found = False
+    for suite in pythons.FOREIGN_SUITES:
+        root, version = pythons.unpacked_foreign(roots, architecture, suite)
+        if not _takes(wheel, version):
+            continue
+        found, folder = True, root / "try"
+        shutil.rmtree(folder, ignore_errors=True)
+        host(sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "--python-version", version, "--only-binary=:all:",
+             *platforms_of(architecture.machine), "--platform", f"{PLATFORM}_{architecture.machine}", wheel, NEWEST_TABLES)
+        pythons.emulated(folder / "python", str(root), architecture, version, str(folder))
+        print(f"{wheel.name} in {root.name}: Python {version}, by qemu")
+        print(host(folder / "python", source / "tests/wheel/uses.py", data, *EMULATED_USES), end="", flush=True)
+    return found
+
+
 def tried(wheels: list[Path], roots: Path, source: Path, jobs: int) -> None:
     """Installs each wheel in every bare root that has a Python for it, and uses all that it contains."""
     data = roots / "data"
     gather(data, Path(os.environ.get("FOREBAY_SHARED", source.parent / "shared")))
+    own = []
+    for wheel in wheels:
+        architecture = ARCHITECTURES[next(name for name in ARCHITECTURES if wheel.stem.endswith(name))]
+        if not architecture.foreign:
+            own.append(wheel)
+        elif not _tried_emulated(wheel, architecture, roots, source, data):
+            raise Failed(f"{wheel.name} was tried nowhere")
+    if own:
+        _tried_here(own, roots, source, jobs, data)
+
+
+def _tried_here(wheels: list[Path], roots: Path, source: Path, jobs: int, data: Path) -> None:
     bare = [made(roots / f"bare-{suite}", suite, ("python3-venv",)) for suite in SUITES]
     probe = toolchain.built_probe(Root(roots / "build"), source)
     pythons.build(Root(roots / "build"), pythons.to_build("3.13"), libraries.PREFIX, {}, jobs)  # for the oldest root, whose own is too old

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from wheel_parts.architectures import Architecture
 from wheel_parts.roots import Failed, Root, digest
 from wheel_parts.sources import unpacked
 
@@ -31,11 +32,6 @@ cmake_install() {
 # package NAME VERSION REQUIRES LIBS: what pkg-config is to say, for libraries that do not say it, or not of a static library.
 package() {
   printf '%s\\n' "Name: $1" "Description: $1" "Version: $2" "Requires: $3" "Cflags: -I$PREFIX/include" "Libs: -L$PREFIX/lib $4" > $PREFIX/lib/pkgconfig/$1.pc
-}
-configure_install() {
-  ./configure --prefix=$PREFIX --libdir=$PREFIX/lib --disable-shared --enable-static --with-pic --disable-dependency-tracking "$@"
-  make -j$JOBS
-  make install
 }
 """
 
@@ -63,7 +59,7 @@ LIBRARIES = [
         fi"""),
     Library("fmtlib", "cmake_install -DFMT_TEST=OFF -DFMT_DOC=OFF"),
     Library("openssl", """
-        ./Configure linux-x86_64 --prefix=$PREFIX --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-docs no-apps no-module no-engine no-legacy \\
+        ./Configure $OPENSSL_TARGET --prefix=$PREFIX --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-docs no-apps no-module no-engine no-legacy \\
           no-quic no-cmp no-cms no-ct no-ts no-srp no-gost no-comp no-dgram no-sctp no-ui-console no-afalgeng no-padlockeng \\
           no-aria no-bf no-blake2 no-camellia no-cast no-idea no-mdc2 no-rc2 no-rc4 no-rc5 no-rmd160 no-seed no-siphash no-sm2 no-sm3 no-sm4 no-whirlpool \\
           no-ml-dsa no-slh-dsa
@@ -103,7 +99,7 @@ LIBRARIES = [
         -DENABLE_CPACK=OFF -DENABLE_PACKAGE_CONFIG=ON -DINSTALL_MANPAGES=OFF"""),
     Library("libsoxr", "cmake_install -DBUILD_SHARED_LIBS=ON -DBUILD_TESTS=OFF -DBUILD_EXAMPLES=OFF -DWITH_OPENMP=OFF"),
     Library("mpg123", """
-        ./configure --prefix=$PREFIX --libdir=$PREFIX/lib --enable-shared --disable-static --disable-components --enable-libmpg123 --disable-dependency-tracking
+        ./configure $HOST --prefix=$PREFIX --libdir=$PREFIX/lib --enable-shared --disable-static --disable-components --enable-libmpg123 --disable-dependency-tracking
         make -j$JOBS
         make install"""),
 ]
@@ -114,6 +110,11 @@ NAMES = "libjpeg spng libwebp libxml-2.0 libxxhash libcurl libcrypto libssl libz
 # The licences of libraries that are headers alone come from their packages, and those of the C++ library and the unwinder from the compiler's.
 OTHER_LICENCES = {"boost": f"{PREFIX}/share/doc/libboost1.74-dev", "nlohmann-json": f"{PREFIX}/share/doc/nlohmann-json3-dev",
                   "cli11": f"{PREFIX}/share/doc/libcli11-dev", "gcc": "/usr/share/doc/gcc-12-base"}
+
+
+def variables(architecture: Architecture) -> dict[str, str]:
+    """What a recipe has to know of the architecture."""
+    return {"OPENSSL_TARGET": architecture.openssl, "HOST": f"--host={architecture.triplet}" if architecture.foreign else ""}
 
 
 def recipe(library: Library) -> str:
@@ -131,17 +132,18 @@ def recipe(library: Library) -> str:
     """
 
 
-def _build(root: Root, library: Library, given: Path | None, jobs: int) -> None:
+def _build(root: Root, architecture: Architecture, library: Library, given: Path | None, jobs: int) -> None:
     if given is None:
         version = unpacked(root, library.source)
     else:
         folder, version = root / f"sources/{library.source}", "given"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(given, folder)
-    root.run(recipe(library), log=library.source, DEBIAN_VERSION=version.partition(":")[2] or version, JOBS=str(jobs))
+    root.run(recipe(library), log=library.source, DEBIAN_VERSION=version.partition(":")[2] or version, JOBS=str(jobs),
+             **variables(architecture))
 
 
-def build_libraries(root: Root, given: dict[str, str], jobs: int) -> None:
+def build_libraries(root: Root, architecture: Architecture, given: dict[str, str], jobs: int) -> None:
     """Builds what is not built yet, in the order of the table. `given` has folders with sources, by library."""
     if strangers := set(given) - {library.source for library in LIBRARIES}:
         raise Failed(f"no such library: {', '.join(strangers)}")
@@ -150,5 +152,5 @@ def build_libraries(root: Root, given: dict[str, str], jobs: int) -> None:
     for library in LIBRARIES:
         source = given.get(library.source)
         key = digest((root / "stamps/toolchain").read_text(), recipe(library), source)
-        root.once(library.source, key, lambda library=library, source=source: _build(root, library, Path(source) if source else None, jobs))
+        root.once(library.source, key, lambda library=library, source=source: _build(root, architecture, library, Path(source) if source else None, jobs))
     root.run(f"PKG_CONFIG_LIBDIR={PREFIX}/lib/pkgconfig pkg-config --static --print-errors --exists {NAMES}")

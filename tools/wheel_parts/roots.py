@@ -120,12 +120,18 @@ def abis_for(abi: str) -> list[str]:
     return [abi, "none"] if abi.endswith("t") else [abi, "abi3", "none"]
 
 
-def downloaded(folder: Path, python: str, packages: list[str], abi: str = "") -> None:
+def platforms_of(machine: str) -> list[str]:
+    """The options by which pip takes wheels for this machine ("x86_64") and no glibc newer than Debian 11's."""
+    tags = ["manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014"]
+    if machine == "x86_64":
+        tags += ["manylinux_2_12", "manylinux2010", "manylinux_2_5", "manylinux1"]
+    return [word for tag in tags for word in ("--platform", f"{tag}_{machine}")]
+
+
+def downloaded(folder: Path, python: str, packages: list[str], abi: str = "", machine: str = "x86_64") -> None:
     """Puts wheels of these packages and of what they need into `folder`, for Python `python` ("3.11") with the oldest glibc that they are made for.
 
     They are fetched by pip outside of the root, which therefore needs no network and none of this machine's settings of pip."""
     folder.mkdir(parents=True, exist_ok=True)
-    platforms = [word for tag in ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_12_x86_64",
-                                  "manylinux2010_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64") for word in ("--platform", tag)]
     host(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--python-version", python, "--implementation", "cp",
-         *(word for name in abis_for(abi) for word in ("--abi", name)), *platforms, "--dest", folder, *packages)
+         *(word for name in abis_for(abi) for word in ("--abi", name)), *platforms_of(machine), "--dest", folder, *packages)

