@@ -190,9 +190,6 @@ class Structure {
   void check_stream(const Description& description, const Path& path, const OpSpec& parted) {
     const std::string place = place_in(path, 0, description.steps().front());
     if (const auto wrong = wrong_place_of_stream(parted)) add(place, wrong->first, wrong->second);
-    if (std::exchange(has_stream_, true))
-      add(place, "it is the second stream among the parts, and one is the most yet",
-          "write both to one stream, or one of them to files");
     for (size_t i = 1; i < description.steps().size(); ++i) {
       const OpSpec& op = description.steps()[i];
       if (catalog().has_effect(op, OpEffect::kBuffering) && op.args.value("on_underrun", Json("wait")) != "wait")
@@ -231,8 +228,6 @@ class Structure {
       if (def->effect == OpEffect::kBatching) batched_by = fmt::format(".{}()", op.name);
     }
   }
-
-  bool has_stream_ = false;
 
   // A repetition of all parts is in no branch, so it is checked here.
   void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, const std::string& batched_by,

@@ -371,7 +371,7 @@ Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const
   state.cursor = place.cursor;
   state.samples = place.samples;
   state.changes = std::move(place.changes);
-  state.stream.reset();  // a data set has none
+  state.streams.clear();  // a data set has none
   return state;
 }
 
@@ -386,7 +386,7 @@ Status DataSetRun::check_position(const Checkpoint& saved) const {
   const Schedule* const schedule = job_steps_.schedule.get();
   const PackedWindows* const blocks = schedule != nullptr ? schedule->blocks() : nullptr;
   const int64_t end = blocks != nullptr ? blocks->count_blocks(at.epoch, at.position) : saved.samples;
-  if (saved.stream || at.position <= end) return {};
+  if (!saved.streams.empty() || at.position <= end) return {};
   return invalid_argument("this state's position lies behind its data set's end");
 }
 

@@ -83,8 +83,9 @@ TEST_F(StreamGroupTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) 
 TEST_F(StreamGroupTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
   AwaitedStream leads(log, decisions_of(10)), follows(log, decisions_of(10));
-  first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
-  second_->lead_or_follow(follows, {{{"seed", "8"}, {"batch size", "5"}}});
+  first_->job()->set_run({{{"seed", "7"}, {"batch size", "5"}}});
+  second_->job()->set_run({{{"seed", "8"}, {"batch size", "5"}}});
+  for (const auto& [rank, stream] : {std::pair(first_, &leads), {second_, &follows}}) rank->lead_or_follow(*stream);
   leads.seek(leads.beginning());
   EXPECT_TRUE(wait_known(leads, 10));
   for (int times = 0; times < 2; ++times) {  // also after it has gone elsewhere
