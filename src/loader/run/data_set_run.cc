@@ -247,8 +247,14 @@ int64_t DataSetRun::passes_before(size_t branch, const Cursor& at) const {
   return current_->order(branch)->size() == 0 ? 0 : current_->next_place(branch, at).epoch;
 }
 
-std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
-  return std::make_shared<IndexedSamples>(labels, source_, data_.branches.front().chosen.selection, indexed_);
+std::shared_ptr<ReplayBranch> DataSetRun::replayed(size_t branch, SampleLabels labels) const {
+  return std::make_shared<ReplayedDataSet>(std::move(labels), data_.branches[branch].source);
+}
+
+std::shared_ptr<RunSamples> DataSetRun::samples(std::vector<SampleLabels> labels) {
+  std::vector<std::shared_ptr<ReplayBranch>> branches;
+  for (SampleLabels& one : labels) branches.push_back(replayed(branches.size(), std::move(one)));
+  return std::make_shared<IndexedSamples>(std::move(branches), current_);
 }
 
 Status DataSetRun::before_batch(const Cursor& at) {

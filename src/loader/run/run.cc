@@ -22,7 +22,9 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
     replays |= stream->repeats();
     run = std::move(stream);
   } else if (const std::vector<size_t> leaves = StreamPartRun::leaves_of(*source); !leaves.empty()) {
-    FOREBAY_ASSIGN(run, StreamPartRun::open(input, *source, leaves));
+    FOREBAY_ASSIGN(std::shared_ptr<StreamPartRun> parts, StreamPartRun::open(input, *source, leaves));
+    replays |= parts->repeats();
+    run = std::move(parts);
   } else {
     FOREBAY_ASSIGN(run, DataSetRun::open(input, std::move(source)));
   }

@@ -13,6 +13,7 @@
 #include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_stream_groups.h"
+#include "loader/run/indexed_samples.h"
 #include "loader/run/stream_settings.h"
 #include "loader/samples/first_share.h"
 #include "loader/samples/part_progress.h"
@@ -133,6 +134,10 @@ StreamPartRun::StreamPartRun(std::shared_ptr<const Inputs> inputs, std::shared_p
     : RunDecorator(parts), inputs_(std::move(inputs)), parts_(std::move(parts)), streams_(std::move(streams)),
       job_(std::move(job)) {}
 
+bool StreamPartRun::repeats() const {
+  return std::ranges::any_of(streams_, [](const StreamLeaf& stream) { return stream.run->repeats(); });
+}
+
 Status StreamPartRun::open_steps(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(parts_->open_steps(setup));
   std::vector<StreamPartSteps::Part> parts;
@@ -150,6 +155,16 @@ void StreamPartRun::begin(const std::shared_ptr<Runner>& runner) {
   parts_->begin(runner);
   for (const StreamLeaf& stream : streams_) stream.run->begin(runner);
   parts_->tell_ranks(job_);
+}
+
+std::shared_ptr<RunSamples> StreamPartRun::samples(std::vector<SampleLabels> labels) {
+  std::vector<std::shared_ptr<ReplayBranch>> branches;
+  for (SampleLabels& one : labels) {
+    const auto stream = std::ranges::find(streams_, branches.size(), &StreamLeaf::leaf);
+    branches.push_back(stream != streams_.end() ? stream->run->replayed(std::move(one))
+                                                : parts_->replayed(branches.size(), std::move(one)));
+  }
+  return std::make_shared<IndexedSamples>(std::move(branches), parts_->planned_steps());
 }
 
 void StreamPartRun::advanced_to(const Cursor& at) {

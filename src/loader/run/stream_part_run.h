@@ -24,9 +24,14 @@ class StreamPartRun final : public RunDecorator {
   static Result<std::shared_ptr<StreamPartRun>> open(const RunInput& input, const Source& source,
                                                      const std::vector<size_t>& leaves);
 
+  /// As StreamRun::repeats(), of any stream.
+  bool repeats() const;
+
   Status open_steps(RunSetup& setup) override;
   std::shared_ptr<StepSource> steps() const override { return steps_; }
   void begin(const std::shared_ptr<Runner>& runner) override;
+
+  std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) override;
 
   Status before_batch(const Cursor& /*at*/) override { return job_ ? job_->check_run() : Status(); }
   void advanced_to(const Cursor& at) override;

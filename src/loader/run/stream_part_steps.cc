@@ -79,6 +79,24 @@ void StreamPartSteps::set_awaited(const Cursor& at) {
   for (const Part& part : parts_) part.stream->set_awaited(records_of(part, *plan, plan->normalized(at)).end);
 }
 
+bool StreamPartSteps::decide_now(const Cursor& requested) {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  if (finished(requested)) return false;
+  const Cursor at = plan->normalized(requested);
+  bool all = true;
+  std::vector<std::pair<const Part*, int64_t>> late;
+  for (const Part& part : parts_) {
+    const Records records = records_of(part, *plan, at);
+    if (records.first == records.end || part.stream->decided() >= records.end || part.stream->end()) continue;
+    all &= part.stream->options().on_underrun != OnUnderrun::kWait;
+    late.emplace_back(&part, records.end);
+  }
+  // Nothing is gained by a decision without records while the step waits for another stream.
+  if (!all) return false;
+  for (const auto& [part, end] : late) all &= part->stream->decide_now(end);
+  return all;
+}
+
 bool StreamPartSteps::request_step(const Cursor& requested) {
   if (!plan_->request_step(requested)) return false;
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
@@ -159,6 +177,8 @@ std::optional<StepPlan> StreamPartSteps::planned(const IndexedItinerary& plan, c
   for (const Part& part : parts_)
     for (Row& row : step->rows)
       if (row.branch == part.leaf) row.id = part.numbers->number_at({0, row.place, 0});
+  for (const Part& part : parts_)
+    add_missing_rows(part.stream->missing(number_at(part, step->at), number_at(part, step->after)), part.leaf, *step);
   return step;
 }
 

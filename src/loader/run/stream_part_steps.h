@@ -47,6 +47,8 @@ class StreamPartSteps final : public StepSource {
   bool finished(const Cursor& at) const override;
   bool request_step(const Cursor& at) override;
   void set_awaited(const Cursor& at) override;
+  /// False as long as a stream that waits for its records lacks some of the step.
+  bool decide_now(const Cursor& at) override;
   std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;

@@ -62,7 +62,9 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void begin(const std::shared_ptr<Runner>& runner) override;
 
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
-  std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
+  std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) override;
+  /// Its records, as samples of a branch.
+  std::shared_ptr<ReplayBranch> replayed(SampleLabels labels);
 
   Status before_batch(const Cursor& at) override;
   /// Releases records before the next batch.
@@ -87,7 +89,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void release() override;
 
  private:
-  class Samples;  // in stream_samples.cc
+  class Replayed;    // in stream_samples.cc
+  class NewRecords;  // there, too
 
   StreamRun(const RunInput& input, const StreamPart& part) : input_(input), name_(part.name), group_(part.group) {}
   void open_stream(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options,

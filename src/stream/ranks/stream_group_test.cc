@@ -190,5 +190,52 @@ TEST_F(StreamGroupTest, rank_0_stays_until_the_others_know_where_the_run_begins)
   for (Stream* const stream : {&leads, &follows}) stream->stop();
 }
 
+// The groups of one rank for two streams, over one job.
+struct TwoStreams {
+  TwoStreams(SimulatedNetwork& network, int rank) {
+    const std::vector<std::string> addresses = rank_addresses(2);
+    const auto way = static_rendezvous(addresses, kRanksPass.token, kRanksPass.generation);
+    const auto a = std::make_shared<StreamService>(), b = std::make_shared<StreamService>();
+    const std::shared_ptr<Job> job = *Job::open({.transport = network.transport(),
+                                                 .rank = rank,
+                                                 .own = {addresses[static_cast<size_t>(rank)], kRanksPass},
+                                                 .services = {{"a", a}, {"b", b}}},
+                                                *way, {});
+    job->set_run({{{"seed", "7"}}});
+    groups = {std::make_shared<StreamGroup>(job, a, "a"), std::make_shared<StreamGroup>(job, b, "b")};
+    for (size_t i = 0; i < 2; ++i) {
+      groups[i]->lead_or_follow(*streams[i]);
+      groups[i]->begin_run();
+      streams[i]->seek(streams[i]->beginning());
+    }
+  }
+
+  const std::vector<std::shared_ptr<AwaitedStream>> streams = {
+      std::make_shared<AwaitedStream>(log_with({100, 100}), decisions_of(10)),
+      std::make_shared<AwaitedStream>(log_with({30, 90, 40}), decisions_of(4))};
+  std::vector<std::shared_ptr<StreamGroup>> groups;
+};
+
+TEST(StreamGroups, ranks_follow_two_streams_over_one_job_and_one_of_them_may_end) {
+  const std::shared_ptr<SimulatedNetwork> network = SimulatedNetwork::make({});
+  const TwoStreams leads(*network, 0), follows(*network, 1);
+  for (const size_t i : {0, 1}) {
+    ASSERT_TRUE(wait_known(*leads.streams[i], 40));
+    ASSERT_TRUE(wait_known(*follows.streams[i], 40)) << follows.streams[i]->failure().to_string();
+    EXPECT_EQ(keys(*follows.streams[i], 0, 40), keys(*leads.streams[i], 0, 40));
+  }
+  for (const TwoStreams* rank : {&follows, &leads}) {
+    rank->groups[0]->close();
+    rank->streams[0]->stop();
+  }
+  ASSERT_TRUE(wait_known(*leads.streams[1], 120));
+  ASSERT_TRUE(wait_known(*follows.streams[1], 120)) << follows.streams[1]->failure().to_string();
+  EXPECT_EQ(keys(*follows.streams[1], 0, 120), keys(*leads.streams[1], 0, 120));
+  for (const TwoStreams* rank : {&follows, &leads}) {
+    rank->groups[1]->close();
+    rank->streams[1]->stop();
+  }
+}
+
 }  // namespace
 }  // namespace forebay
