@@ -334,9 +334,9 @@ class Loader final : public BatchLoader {
 
   /// For a stream: begins to record the order of its records, in tens of bytes a step, so that
   /// StreamRunOptions::journal can repeat the run. Rank 0 writes the journal. An existing journal
-  /// is continued at this loader's position. The journal ends when load_state() moves the loader to
-  /// another position. Errors: InvalidArgument if the journal belongs to another run or the source
-  /// is not a stream, Unavailable if it cannot be written.
+  /// is continued at this loader's position. It ends when load_state() moves the loader elsewhere.
+  /// A mix of several streams has a folder with a journal of each. Errors: InvalidArgument if the
+  /// journal belongs to another run or no source is a stream, Unavailable if it cannot be written.
   Status journal(const std::string& path);
 
   Ledger stats() const override;

@@ -139,8 +139,8 @@ class Loader(LoaderReports, Generic[Array]):
             position.
         steps_per_epoch: for streams: the number of batches per `for`. None: one endless epoch. A
             mix with a stream has epochs of its own (`fb.mix(samples=)`), and refuses it.
-        journal: for streams: the file that `loader.journal(path)` wrote in the run to repeat. The
-            loader delivers the same records in the same order, and then ends.
+        journal: for streams: the file (or folder) that `loader.journal(path)` wrote in the run to
+            repeat. The loader delivers the same records in the same order, and then ends.
         rehearsal: for pipelines with `.rehearse()`: the `state_dict()` of a loader over the same
             data set, for example of the previous task. This loader begins with the replay buffer of
             that state.
@@ -470,7 +470,8 @@ class Loader(LoaderReports, Generic[Array]):
 
         The journal takes tens of bytes per step. `fb.Loader(pipeline, journal=path)` repeats the
         run from it, provided that the log still has the records. If there are several ranks, rank 0
-        writes the journal. The journal ends if `load_state_dict` moves to another position.
+        writes the journal. The journal ends if `load_state_dict` moves to another position. Of a
+        mix of several streams, `path` is a folder that gets a journal of each.
 
         An existing journal is continued at the loader's position, for example after
         `load_state_dict`. InvalidArgument if it belongs to another run, or the source is not a

@@ -20,14 +20,6 @@ int32_t replayed_occurrence(const Cursor& at) {
   return kReplayedOccurrences + static_cast<int32_t>(at.step % kReplayedOccurrences);
 }
 
-// Gives a row of the step at that place a replayed sample.
-void replay(Row& row, const ReplaySample& sample, const Cursor& at) {
-  row.replayed = true;
-  row.occurrence = replayed_occurrence(at);
-  row.id = sample.id;
-  row.pass = sample.epoch;
-}
-
 std::vector<int64_t> ids_of(std::span<const ReplaySample> samples) {
   std::vector<int64_t> ids;
   for (const ReplaySample& one : samples) ids.push_back(one.id);
@@ -62,6 +54,7 @@ void ReplaySteps::resume_locked(Rehearsal buffer) {
   if (results_) results_->retain_only(buffer.all());
   paused_ = false;
   ++resumes_;
+  for (const Planned& step : pending_) samples_->on_delivered(step.replayed);
   pending_.clear();
   held_up_.reset();
   failure_ = {};
@@ -142,7 +135,7 @@ const ReplaySteps::Planned* ReplaySteps::plan_new_step(StepPlan plan) {
     return nullptr;
   }
   // Draws before the new samples are offered: replayed samples come from the steps before.
-  add_replayed(plan);
+  std::vector<int64_t> replayed = add_replayed(plan);
   if (!plan.missing_rows.empty() && planned_buffer_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
                       "old samples stood in for records that had not come, and this run does not have them: give "
@@ -150,14 +143,10 @@ const ReplaySteps::Planned* ReplaySteps::plan_new_step(StepPlan plan) {
     return nullptr;
   }
   const Rehearsal::Changes changes = planned_buffer_.offer({plan.at.epoch, plan.at.step}, *fresh);
-  std::vector<int64_t> replayed;
-  for (const Row& row : plan.rows) {
-    if (row.replayed) replayed.push_back(row.id);
-  }
   // Requests them now, and not when the step is due, so that the trainer does not wait for another
   // rank.
   samples_->start_fetch(replayed);
-  failure_ = samples_->retain(plan, ids_of(changes.entered));
+  failure_ = samples_->retain(*fresh, ids_of(changes.entered));
   if (results_) results_->retain(changes.entered);
   return &pending_.emplace_back(Planned{std::move(plan), *std::move(fresh), std::move(replayed)});
 }
@@ -205,14 +194,26 @@ bool ReplaySteps::decide_now(const Cursor& at) {
   return steps_->decide_now(at);
 }
 
-// The first draws are the replayed samples that each step has. The others replace missing records
-// of this step.
-void ReplaySteps::add_replayed(StepPlan& plan) const {
+// Gives a row of the step at that place a replayed sample.
+void ReplaySteps::replay(Row& row, const ReplaySample& sample, const Cursor& at) const {
+  row.replayed = true;
+  row.occurrence = replayed_occurrence(at);
+  row.pass = sample.epoch;
+  samples_->assign(sample.id, row);
+}
+
+// Adds replayed rows, and returns the ids of their samples. The first draws are those that each step
+// has. The others replace missing records of this step.
+std::vector<int64_t> ReplaySteps::add_replayed(StepPlan& plan) const {
   std::vector<ReplaySample> drawn = planned_buffer_.draw({plan.at.epoch, plan.at.step}, plan.missing_rows_of_all);
-  if (drawn.empty()) return;
-  const std::span<const ReplaySample> all(drawn);
-  fill_missing(plan, all.subspan(static_cast<size_t>(planned_buffer_.options().draws)));
-  drawn.resize(static_cast<size_t>(planned_buffer_.options().draws));
+  std::vector<int64_t> ids;
+  if (drawn.empty()) return ids;
+  const auto added = static_cast<size_t>(planned_buffer_.options().draws);
+  for (const MissingRow& one : plan.missing_rows) {
+    const ReplaySample& sample = drawn[added + static_cast<size_t>(one.number)];
+    replay(plan.rows[one.row], sample, plan.at);
+    ids.push_back(sample.id);
+  }
   // Replayed rows come before the padding, which repeats rows and stays last.
   const auto first_padding =
       std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
@@ -223,17 +224,14 @@ void ReplaySteps::add_replayed(StepPlan& plan) const {
   std::vector<Row> rows;
   for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
     Row& row = rows.emplace_back();
-    row.position = kReplayedPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
+    row.position = kReplayedPositions + plan.at.step * static_cast<int64_t>(added) + static_cast<int64_t>(i);
     replay(row, drawn[i], plan.at);
+    ids.push_back(drawn[i].id);
   }
   plan.rows.insert(first_padding, rows.begin(), rows.end());
   // The row numbers so far do not count the replayed rows.
   for (MissingRow& one : plan.missing_rows) one.row += one.row >= replayed_at ? rows.size() : 0;
-}
-
-void ReplaySteps::fill_missing(StepPlan& plan, std::span<const ReplaySample> drawn) const {
-  for (const MissingRow& one : plan.missing_rows)
-    replay(plan.rows[one.row], drawn[static_cast<size_t>(one.number)], plan.at);
+  return ids;
 }
 
 }  // namespace forebay

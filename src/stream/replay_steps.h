@@ -16,23 +16,28 @@
 namespace forebay {
 
 /// The samples behind the steps of a run. ReplaySteps asks it for the new samples of each step, and
-/// tells it which samples the replay buffer contains and which a step is about to use. ReplaySteps
-/// calls all methods, most of them under its own lock.
+/// tells it which samples the replay buffer contains and which a step is about to use. Ids of
+/// samples are those of the run, which may have several branches. ReplaySteps calls all methods,
+/// most of them under its own lock.
 class StepSamples {
  public:
   virtual ~StepSamples() = default;
-  /// The new samples of a step over all ranks, in global order: their ids in the source, and
-  /// labels. An error ends the run.
+  /// The new samples of a step over all ranks, in global order: their ids, and labels. An error ends
+  /// the run.
   virtual Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const = 0;
-  /// Reports samples of a step that enter the replay buffer. A source that gives each sample only
-  /// once, such as a stream, retains them until release(). An error ends the run.
-  virtual Status retain(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
+  /// Gives a row that sample: sets its branch, and its id in the source of the branch.
+  virtual void assign(int64_t id, Row& row) const { row.id = id; }
+  /// Reports which of the new samples of a step enter the replay buffer. A source that gives each
+  /// sample only once, such as a stream, retains them until release(). An error ends the run.
+  virtual Status retain(std::span<const Rehearsal::Sample> /*fresh*/, std::span<const int64_t> /*entered*/) {
+    return {};
+  }
   /// Reports samples that have left the replay buffer: no later step has them.
   virtual void release(std::span<const int64_t> /*left*/) {}
   /// Begins to fetch the replayed samples of a step of this rank, if they are on other ranks. The
   /// run is notified when they have arrived. Does not wait.
   virtual void start_fetch(std::span<const int64_t> /*ids*/) {}
-  /// Reports that the step with these replayed samples is delivered.
+  /// Reports that the step with these replayed samples is delivered, or is planned anew.
   virtual void on_delivered(std::span<const int64_t> /*ids*/) {}
   /// Whether all of these samples can be read now. An error ends the run.
   virtual Result<bool> all_available(std::span<const int64_t> /*ids*/) const { return true; }
@@ -103,7 +108,7 @@ class ReplaySteps final : public StepSource {
   struct Planned {
     StepPlan plan;
     std::vector<Rehearsal::Sample> fresh;
-    std::vector<int64_t> replayed;  // numbers of this rank's replayed samples
+    std::vector<int64_t> replayed;  // ids of this rank's replayed samples
   };
   // A step that was requested and awaits remote samples.
   struct HeldUp {
@@ -116,8 +121,8 @@ class ReplaySteps final : public StepSource {
   const Planned* plan_new_step(StepPlan plan) FOREBAY_REQUIRES(mutex_);
   std::optional<StepPlan> plan_if_available(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
   bool is_held_up(const Cursor& at) FOREBAY_REQUIRES(mutex_);
-  void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
-  void fill_missing(StepPlan& plan, std::span<const ReplaySample> drawn) const;
+  std::vector<int64_t> add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
+  void replay(Row& row, const ReplaySample& sample, const Cursor& at) const;
 
   const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;

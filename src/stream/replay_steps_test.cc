@@ -18,7 +18,7 @@ class NotedSamples final : public StepSamples {
     for (int64_t number = step.at.position; number < step.after.position; ++number) samples.push_back({number, 0});
     return samples;
   }
-  Status retain(const StepPlan&, std::span<const int64_t> entered) override {
+  Status retain(std::span<const Rehearsal::Sample>, std::span<const int64_t> entered) override {
     kept.insert(entered.begin(), entered.end());
     return {};
   }

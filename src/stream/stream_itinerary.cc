@@ -115,21 +115,8 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
     row.pass = plan.at.epoch;
     row.position += plan.at.position;
   }
-  find_missing_rows(plan, size);
+  add_missing_rows(stream_->missing(first, first + size), 0, plan);
   return plan;
-}
-
-void StreamItinerary::find_missing_rows(StepPlan& plan, int64_t size) const {
-  const int64_t from = number_at(plan.at);
-  const std::vector<int64_t> missing = stream_->missing(from, from + size);
-  plan.missing_rows_of_all = static_cast<int64_t>(missing.size());
-  if (missing.empty()) return;
-  for (size_t row = 0; row < plan.rows.size(); ++row) {
-    const int64_t number = plan.rows[row].id;
-    // The index among the missing rows of all ranks: each draw replaces the row of its index.
-    const auto found = std::lower_bound(missing.begin(), missing.end(), number);
-    if (found != missing.end() && *found == number) plan.missing_rows.push_back({row, found - missing.begin()});
-  }
 }
 
 void StreamItinerary::set_awaited(const Cursor& at) {
@@ -139,6 +126,18 @@ void StreamItinerary::set_awaited(const Cursor& at) {
 bool StreamItinerary::decide_now(const Cursor& at) {
   if (finished(at)) return false;
   return stream_->decide_now(number_at(at) + global_batch_);
+}
+
+void add_missing_rows(std::span<const int64_t> missing, size_t branch, StepPlan& plan) {
+  for (size_t row = 0; !missing.empty() && row < plan.rows.size(); ++row) {
+    if (plan.rows[row].branch != branch) continue;
+    const int64_t number = plan.rows[row].id;
+    // The index among the missing rows of all ranks: each draw replaces the row of its index.
+    const auto found = std::lower_bound(missing.begin(), missing.end(), number);
+    if (found != missing.end() && *found == number)
+      plan.missing_rows.push_back({row, plan.missing_rows_of_all + (found - missing.begin())});
+  }
+  plan.missing_rows_of_all += static_cast<int64_t>(missing.size());
 }
 
 }  // namespace forebay

@@ -59,7 +59,6 @@ class StreamItinerary final : public StepSource {
   int64_t size_at(int64_t number) const;
 
  private:
-  void find_missing_rows(StepPlan& plan, int64_t size) const;
   std::vector<int64_t> own_numbers(int64_t first) const;
   void fetch_ahead(int64_t first);
 
@@ -72,5 +71,9 @@ class StreamItinerary final : public StepSource {
   std::shared_ptr<StepRecords> records_;                  // null: this rank reads all records itself
   int64_t fetch_end_ FOREBAY_GUARDED_BY(mutex_) = 0;      // records of steps that begin below it were requested
 };
+
+/// Adds to a step its rows of `branch` for which no record came in time: their numbers, which are
+/// their ids, are among `missing`, the ascending numbers of such rows on all ranks.
+void add_missing_rows(std::span<const int64_t> missing, size_t branch, StepPlan& plan);
 
 }  // namespace forebay

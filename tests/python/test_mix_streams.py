@@ -1,4 +1,4 @@
-"""A stream as a part of a mix: at the positions that the plan gives it, its records in their order, with states, ranks and ends."""
+"""Streams as parts of a mix: at the positions that the plan gives each, its records in their order, with states, ranks and ends."""
 
 import contextlib
 import itertools
@@ -412,6 +412,181 @@ def test_a_stream_without_a_share_is_not_read():
         assert sorted(x for _, _, x, _ in rows(loader)) == list(range(OLD)) and made == []
 
 
+NEWS = 2 * LIVE  # x of the first record of a second stream
+
+
+def news(end=None):
+    return lambda offset: ({"x": NEWS + i} for i in (itertools.count(offset) if end is None else range(offset, end)))
+
+
+def with_news(live, more, batch=32, **build):
+    """A mix of old samples and two streams, or data sets of their records."""
+    weights = {"old": 2, "live": 3, "more/news": 2, "more/b": 1}
+    inner = fb.mix({"news": more, "b": fb.arrays(x=np.arange(-300, 0)).shuffle()}, weights={"news": weights["more/news"], "b": weights["more/b"]})
+    return fb.mix({"old": old(), "live": live, "more": inner}, weights={"old": 2, "live": 3, "more": 3}, **build).batch(batch)
+
+
+def xs_of(got, first):
+    return [x for _, _, x, _ in got if first <= x < first + LIVE]
+
+
+def test_two_streams_give_what_data_sets_of_their_records_would_give():
+    data = with_news(fb.arrays(x=np.arange(LIVE, LIVE + 40_000)), fb.arrays(x=np.arange(NEWS, NEWS + 40_000)), samples=5000)
+    with fb.Loader(with_news(fb.stream(recorded()), fb.stream(news()), samples=5000), seed=3, epochs=2) as a, fb.Loader(data, seed=3, epochs=2) as b:
+        assert len(a) == len(b)
+        got = all_rows(a, 2)
+        assert got == all_rows(b, 2) and rows(a) == []
+        assert [part["samples"] for part in a.stats()["parts"]] == [part["samples"] for part in b.stats()["parts"]]
+        assert [part["name"] for part in a.stats()["partitions"]] == ["live", "more/news"]
+        assert a.stats()["stream"]["arrived"] >= len(xs_of(got, LIVE)) + len(xs_of(got, NEWS))
+    for first in (LIVE, NEWS):
+        records = xs_of(got, first)
+        assert records == list(range(first, first + len(records))) and len(records) > 2000
+        assert [number for _, _, x, number in got if first <= x < first + LIVE] == list(range(len(records))), "an id is the record's number in its stream"
+
+
+@pytest.mark.parametrize(("records", "more"), [(0, 900), (900, 0), (333, 5000), (5000, 333), (1500, 980), (1000, 1000)])
+def test_the_first_of_two_streams_that_ends_ends_the_run(records, more):
+    data = with_news(fb.arrays(x=np.arange(LIVE, LIVE + 9000)), fb.arrays(x=np.arange(NEWS, NEWS + 9000)))
+    with fb.Loader(data, seed=1, epochs=2) as whole:
+        expected = all_rows(whole, 2)
+    until = next((i for i, (_, _, x, _) in enumerate(expected) if x in (LIVE + records, NEWS + more)), len(expected))
+    with fb.Loader(with_news(fb.stream(recorded(records)), fb.stream(news(more))), seed=1, epochs=2) as loader:
+        assert all_rows(loader, 2) == expected[:until]
+
+
+def test_streams_alone_are_mixed_and_go_on_from_a_state():
+    def build(batch):
+        parts = {"live": fb.stream(recorded()), "news": fb.stream(news()).shuffle(window=50), "third": fb.stream(recorded())}
+        return fb.mix(parts, weights={"live": 4, "news": 2, "third": 1}).batch(batch)
+
+    with fb.Loader(build(28), seed=2) as loader:
+        with pytest.raises(TypeError, match="a stream has no length"):
+            len(loader)
+        rows(loader, 9)
+        state = json.loads(json.dumps(loader.state_dict()))
+        rest = rows(loader, 12)
+    assert len(xs_of(rest, LIVE)) == pytest.approx(12 * 28 * 5 / 7, abs=30)
+    with fb.Loader(build(42), seed=2, threads=1) as loader:
+        loader.load_state_dict(state)
+        assert rows(loader, 8) == rest
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_all_ranks_follow_two_streams_and_a_state_goes_on_with_other_ranks(tmp_path, world):
+    def build(ranks):
+        return with_news(fb.stream(recorded(1500)).shuffle(window=100), fb.stream(news(1200)), 24 // ranks, samples=4000)
+
+    alone, _ = steps_of_ranks(build, 1, "", seed=5, epochs=2)
+    (tmp_path / "all").mkdir()
+    together, _ = steps_of_ranks(build, world, f"file://{tmp_path}/all", seed=5, epochs=2)
+    assert together == alone
+    for steps in (1, 17):
+        (tmp_path / f"{steps}").mkdir()
+        begun, state = steps_of_ranks(build, world, f"file://{tmp_path}/{steps}", steps, seed=5, epochs=2)
+        rest, _ = steps_of_ranks(build, 1, "", state=state, seed=5, epochs=2)
+        assert begun + rest == alone and len(begun) == steps
+    (tmp_path / "more").mkdir()
+    rest, _ = steps_of_ranks(build, 4, f"file://{tmp_path}/more", state=state, seed=5, epochs=2)
+    assert begun + rest == alone
+
+
+def test_two_topics_of_a_broker_are_each_read_once_by_all_ranks(servers, monkeypatch, tmp_path):
+    url = servers("redis_tls")["FOREBAY_TEST_REDIS_TLS_PLAIN"]
+    monkeypatch.setenv("FOREBAY_TEST_REDIS", url)
+    names = [f"mix-{i}-{uuid.uuid4().hex[:8]}" for i in range(2)]
+    writer = RedisClient()
+    for i in range(1200):
+        for name, first in zip(names, (LIVE, NEWS)):
+            writer.send(("XADD", f"{name}-{i % 3}", "*", "x", first + i))
+    writer.close()
+
+    def build(ranks):
+        live, more = (fb.stream(f"{url}/{name}-{{0..2}}", fields={"x": "int64"}) for name in names)
+        return fb.mix({"old": old(), "live": live, "news": more}, weights={"old": 1, "live": 1, "news": 2}, samples=1024).batch(24 // ranks)
+
+    def run(rank):
+        with fb.Loader(build(2), rank=rank, world_size=2, peers=f"file://{tmp_path}", seed=5, epochs=2) as loader:
+            return rows(loader) + rows(loader), loader.stats()["stream"], loader.state_dict()
+
+    ranks = on_ranks(2, run)
+    assert ranks[0][2] == ranks[1][2] and set(ranks[0][2]["streams"]) == {"live", "news"}
+    assert all(stats["from_ranks"] > 0 and stats["reread"] == 0 for _, stats, _ in ranks)
+    got = [x for rank_rows, _, _ in ranks for _, _, x, _ in rank_rows]
+    for first, share in ((LIVE, 512), (NEWS, 1024)):
+        of = sorted(x for x in got if first <= x < first + LIVE)
+        assert len(set(of)) == len(of) == pytest.approx(share, abs=1), "no record comes twice"
+        for partition in range(3):
+            of_partition = [x for x in of if (x - first) % 3 == partition]
+            assert of_partition == list(range(first + partition, first + partition + 3 * len(of_partition), 3)), "none is left out"
+
+
+def test_two_streams_have_a_journal_each(tmp_path):
+    def build(batch=24):
+        return with_news(fb.stream(parts(3000, 3000), partition=[0, 1]), fb.stream(news()), batch, samples=4000)
+
+    run = tmp_path / "run"
+    with fb.Loader(build(), seed=5, epochs=2) as loader:
+        loader.journal(str(run))
+        got = rows(loader, 25)
+    assert sorted(file.name for file in run.iterdir()) == ["live.journal", "more%2Fnews.journal"]
+    with fb.Loader(build(12), seed=5, epochs=2, journal=str(run)) as loader:
+        assert all_rows(loader, 2)[: len(got)] == got
+    (tmp_path / "file").write_text("")
+    with fb.Loader(build(), seed=5) as loader, pytest.raises(fb.InvalidArgument, match="several streams have a journal each, in a folder"):
+        loader.journal(str(tmp_path / "file"))
+    (run / "live.journal").unlink()
+    with pytest.raises(fb.NotFound, match="live.journal"):
+        fb.Loader(build(), seed=5, journal=str(run))
+
+
+def test_a_second_stream_joins_a_mix_and_the_first_one_leaves_it():
+    def of(**streams):
+        return fb.mix({"old": old(), **streams}, weights=dict.fromkeys(["old", *streams], 1), samples=1500).batch(32)
+
+    def records(got, first):
+        return [x - first for x in xs_of(got, first)]
+
+    with fb.Loader(of(live=fb.stream(recorded())), seed=1) as loader:
+        before = rows(loader, 11)
+        state = loader.state_dict()
+    with fb.Loader(of(news=fb.stream(news()), live=fb.stream(recorded())), seed=1) as loader:
+        with pytest.raises(fb.StateMismatch, match="'news' is new"):
+            loader.load_state_dict(state)
+        loader.load_state_dict(state, parts="changed")
+        between = rows(loader, 11)
+        state = loader.state_dict()
+    with fb.Loader(of(news=fb.stream(news())), seed=1) as loader:
+        with pytest.raises(fb.StateMismatch, match="'live' is gone"):
+            loader.load_state_dict(state)
+        loader.load_state_dict(state, parts="changed")
+        after = rows(loader, 11)
+    for first, all_records in ((LIVE, records(before, LIVE) + records(between, LIVE)), (NEWS, records(between, NEWS) + records(after, NEWS))):
+        assert all_records == list(range(len(all_records))) and len(all_records) > 200, f"the stream of {first} goes on where it was"
+
+
+def test_a_state_without_the_place_of_one_of_the_streams_changes_nothing():
+    with fb.Loader(with_news(fb.stream(recorded()), fb.stream(news())), seed=1) as loader:
+        rows(loader, 4)
+        state = loader.state_dict()
+        expected = rows(loader, 4)
+        for damage in ({}, None, [], {"live": state["streams"]["live"]}, {**state["streams"], "more/news": {}}, {**state["streams"], "live": None}):
+            with pytest.raises((fb.InvalidArgument, fb.StateMismatch)):
+                loader.load_state_dict({**state, "streams": damage})
+        loader.load_state_dict(state)
+        assert rows(loader, 4) == expected
+
+
+def test_ranks_that_shuffle_one_of_two_streams_differently_are_told_which(tmp_path):
+    def run(rank):
+        pipeline = with_news(fb.stream(recorded()).shuffle(window=100), fb.stream(news()).shuffle(window=100 + rank))
+        with fb.Loader(pipeline, rank=rank, world_size=2, peers=f"file://{tmp_path}") as loader:
+            rows(loader, 200)
+
+    with pytest.raises(fb.StateMismatch, match="window of 'more/news'=101 .rank 0: 100."):
+        on_ranks(2, run)
+
+
 def told(pipeline):
     return [(problem.operator, problem.message, problem.remedy) for problem in pipeline.check()]
 
@@ -430,10 +605,8 @@ def stream():
     (fb.concat(old(), b=stream()), "b: 0: stream", "no end behind which", "mix() with weights="),
     (fb.concat(old(), b=stream()), "b: 0: stream", "or the next epoch", "with schedule= the stream may begin behind the others"),
     (fb.zip(old(), b=stream()), "b: 0: stream", "not there yet in a zip", "by itself"),
-    (fb.mix({"a": stream(), "b": stream()}, weights=EVEN), "b: 0: stream", "the second stream", "one stream"),
     (fb.mix({"a": old(), "b": stream().take(5)}, weights=EVEN), "b: 1: take", "no first samples", "leave it out"),
     (fb.mix({"a": old(), "b": stream().shuffle()}, weights=EVEN), "b: 1: shuffle", "no whole to shuffle", "window="),
-    (fb.mix({"a": old(), "b": stream().buffer(on_underrun="repeat")}, weights=EVEN), "b: 1: buffer", "does not keep any yet", "waits for the records"),
     (fb.mix({"a": old().buffer(), "b": stream()}, weights=EVEN), "a: 2: buffer", "for streams", "leave it out"),
     (fb.mix({"a": old(), "b": stream()}, weights=EVEN).buffer(), "1: buffer", "for streams", "into the part that is a stream"),
     (fb.mix({"a": old(), "b": stream()}, weights=EVEN).cache(), "1: cache", "come once", "leave it out"),

@@ -199,10 +199,127 @@ def test_old_photographs_are_augmented_anew(tmp_path):
     (lambda s: s.buffer(on_underrun="sleep").batch(2), 'unknown on_underrun "sleep"'),
     (lambda s: s.buffer(on_underrun="rehearse").batch(2), r"there is no \.rehearse\(\)"),
     (lambda s: s.buffer(on_underrun="repeat").rehearse(2, capacity=3, by=None).batch(2), 'give on_underrun="rehearse"'),
+    (lambda s: fb.mix({"a": s.buffer(on_underrun="rehearse")}, weights={"a": 1}).batch(2), r"there is no \.rehearse\(\)"),
+    (lambda s: fb.mix({"a": s.buffer(on_underrun="repeat")}, weights={"a": 1}).rehearse(2, capacity=3, by=None).batch(2), 'give on_underrun="rehearse"'),
 ])
 def test_mistakes_are_named(build, message):
     with pytest.raises(fb.InvalidArgument, match=message):
         fb.Loader(build(fb.stream(Tap(1))))
+
+
+LIVE = 10**6  # x of the first record of a stream beside other parts
+
+
+def beside(tap, batch=8, more=None, on_underrun="repeat", build=lambda mixed: mixed):
+    """A mix in equal shares of old samples and a stream; with `more`, of another stream that waits for its records."""
+    live = fb.stream(lambda offset: ({"x": LIVE + record["x"]} for record in tap(offset))).buffer(on_underrun=on_underrun)
+    parts = {"old": fb.arrays(x=np.arange(5000)), "live": live}
+    if more:
+        parts["news"] = fb.stream(lambda offset: ({"x": 2 * LIVE + record["x"]} for record in more(offset)))
+    return build(fb.mix(parts, weights=dict.fromkeys(parts, 1), samples=2048)).batch(batch)
+
+
+def planned(batch, batches, **more):
+    """x of the same mix with all its records."""
+    with fb.Loader(beside(Tap(10**6), batch, on_underrun="wait", **more), seed=3) as loader:
+        return [step["x"].tolist() for step in itertools.islice(loader, batches)]
+
+
+def test_in_a_mix_old_samples_stand_at_the_positions_of_the_stream():
+    whole = planned(8, 40)
+    first = sum(x >= LIVE for step in whole[:20] for x in step)
+    tap = Tap(first)
+    with fb.Loader(beside(tap), seed=3) as loader:
+        batches = iter(loader)
+        steps = [next(batches)]
+        arrived(loader, first)
+        steps += itertools.islice(batches, 29)
+        got = [step["x"].tolist() for step in steps]
+        assert got[:20] == whole[:20]
+        new = sum(got[:20], [])
+        for step, expected in zip(got[20:], whole[20:]):
+            latest = new[-8:]
+            for x, planned_x in zip(step, expected):
+                assert x == planned_x if planned_x < LIVE else x in latest, "the other part goes on; the latest new samples stand in"
+            new += [x for x in expected if x < LIVE]
+        late = sum(x >= LIVE for step in whole[20:30] for x in step)
+        assert loader.stats()["stream"]["missing"] >= late
+        tap.let(500)
+        seen = sum(got, [])
+        while LIVE + first + 99 not in seen:
+            seen += next(batches)["x"].tolist()
+        tap.close()
+    live = new_ones([x for x in seen if x >= LIVE])
+    assert live[: first + 100] == list(range(LIVE, LIVE + first + 100)), "no record is lost, and none comes in another order"
+
+
+def test_in_a_mix_a_journal_repeats_droughts_and_a_state_goes_on_from_one(tmp_path):
+    tap = Tap(30)
+    with fb.Loader(beside(tap), seed=3, epochs=1) as loader:
+        loader.journal(tmp_path / "journal")
+        got, states = [], []
+        for i, batch in enumerate(itertools.islice(loader, 60)):
+            got.append(batch["x"].tolist())
+            states.append(json.loads(json.dumps(loader.state_dict())))
+            if i % 9 == 8:
+                tap.let(11)
+        missing = loader.stats()["stream"]["missing"]
+        tap.close()
+    assert missing > 0
+    with fb.Loader(beside(Tap(10**6)), seed=3, epochs=1, journal=tmp_path / "journal", threads=1) as loader:
+        assert [batch["x"].tolist() for batch in itertools.islice(loader, 60)] == got
+    live = new_ones([x for step in got for x in step if x >= LIVE])
+    for at in (7, 20, 41):
+        seen = [x for step in got[: at + 1] for x in step if x >= LIVE]
+        tap = Tap(10**4)
+        with fb.Loader(beside(tap, 6), seed=3, epochs=1) as loader:
+            loader.load_state_dict(states[at])
+            seen += [x for batch in itertools.islice(loader, 30) for x in batch["x"].tolist() if x >= LIVE]
+            tap.close()
+        assert new_ones(seen) == list(range(LIVE, LIVE + len(new_ones(seen)))) and len(new_ones(seen)) > len(live) // 4
+
+
+def test_in_a_mix_nothing_stands_in_while_another_stream_is_waited_for():
+    whole = planned(9, 2, more=Tap(10**6))
+    needs = [[sum(first <= x < first + LIVE for x in sum(whole[: at + 1], [])) for at in range(2)] for first in (LIVE, 2 * LIVE)]
+    first = [3 * -(-of[0] // 3) for of in needs]  # a decision has the stream's share of a batch
+    assert all(of[1] > there for of, there in zip(needs, first)), "both are short of records for the second step"
+    tap, more = Tap(first[0]), Tap(first[1])
+    with fb.Loader(beside(tap, 9, more, "rehearse", lambda mixed: mixed.rehearse(4, capacity=30, by=None)), seed=3) as loader:
+        batches = iter(loader)
+        assert next(batches)["x"].tolist() == whole[0]
+        arrived(loader, sum(first))
+        got = []
+        reader = threading.Thread(target=lambda: got.extend(itertools.islice(batches, 1)))
+        reader.start()
+        reader.join(0.3)
+        assert got == [] and loader.stats()["stream"]["missing"] == 0
+        more.let(100)
+        reader.join(COMES_LATER)
+        assert loader.stats()["stream"]["missing"] == needs[0][1] - first[0]
+        assert got[0]["rehearsed"].sum() == 4 + needs[0][1] - first[0]
+        assert [x for x in got[0]["x"][~got[0]["rehearsed"]].tolist() if x >= 2 * LIVE] == [x for x in whole[1] if x >= 2 * LIVE], "the other stream has its records"
+        for one in (tap, more):
+            one.close()
+
+
+def test_in_a_mix_all_ranks_take_the_same_steps_through_a_drought(tmp_path):
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(f'{{"x": {LIVE + i}}}\n' for i in range(60)))  # what has not come by now never comes
+
+    def pipeline(world):
+        live = fb.jsonl(lines, fields={"x": "int64"}, follow=True).buffer(on_underrun="rehearse")
+        parts = {"old": fb.arrays(x=np.arange(5000)), "live": live}
+        return fb.mix(parts, weights={"old": 1, "live": 2}, samples=4000).rehearse(6 // world, capacity=20, by=None).batch(12 // world)
+
+    steps, state = steps_of_ranks(pipeline, 3, f"file://{tmp_path / 'peers'}", seed=1, steps=40)
+    assert new_ones([x for x in xs(steps) if x >= LIVE]) == list(range(LIVE, LIVE + 60))
+    assert [len(step) for step in steps] == [12] + 39 * [18]
+    (tmp_path / "again").mkdir()
+    more, _ = steps_of_ranks(pipeline, 2, f"file://{tmp_path / 'again'}", seed=1, steps=10, state=state)
+    assert all(len(step) == 18 for step in more)
+    old = [x for x in xs(steps) + xs(more) if x < LIVE]
+    assert new_ones(old) == list(range(len(new_ones(old))))
 
 
 def test_a_state_from_inside_a_window_goes_on_with_the_rest_of_it():

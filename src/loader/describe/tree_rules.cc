@@ -22,6 +22,7 @@
 #include "loader/describe/zip_rules.h"
 #include "pipeline/batch_rules.h"
 #include "pipeline/branches.h"
+#include "pipeline/cache_rules.h"
 #include "pipeline/catalog.h"
 #include "pipeline/part_fields.h"
 
@@ -50,7 +51,7 @@ std::optional<Advice> advice_in_part(OpEffect effect) {
       return Advice("a part of a larger pipeline has no batches of its own",
                     "put it behind the .batch() of all parts; .map(fn) works on the samples of a part");
     case OpEffect::kReplay:
-      return Advice("replay in a part is not there yet", "leave it out, or load this part by itself");
+      return Advice("old samples are added to the batches, which have samples of all parts", "put it behind all parts");
     default: return std::nullopt;
   }
 }
@@ -74,6 +75,13 @@ std::optional<Advice> advice_for_shared_blocks(const OpSpec& pack) {
                 "leave arrange= out; or pack the parts, whose blocks stay as they are");
 }
 
+// The advice for a `.rehearse()` behind parts.
+std::optional<Advice> advice_for_replay(const OpSpec& rehearse) {
+  if (!rehearses_here(rehearse, catalog())) return std::nullopt;
+  return Advice("where=\"here\" behind several parts is not there yet",
+                "leave where= out: old samples then go through the steps of their part again");
+}
+
 // Of a step behind a source with the parts `a`, `b`, ….
 std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source) {
   const SourceDef* const def = find_source(source.name);
@@ -95,9 +103,6 @@ std::optional<Advice> advice_behind_parts(OpEffect effect, const OpSpec& source)
       return Advice("how often a sample comes is decided in its part",
                     mixes ? "put it into the parts; weights= and samples= of the mix decide between them"
                           : "put it into the parts");
-    case OpEffect::kReplay:
-      return Advice("replay over several parts is not there yet",
-                    "leave it out; a part with old samples can be mixed in");
     case OpEffect::kBuffering:
       return Advice(".buffer() is for streams, and not for all parts",
                     "put it into the part that is a stream, or leave it out; memory= bounds what is read ahead");
@@ -190,15 +195,6 @@ class Structure {
   void check_stream(const Description& description, const Path& path, const OpSpec& parted) {
     const std::string place = place_in(path, 0, description.steps().front());
     if (const auto wrong = wrong_place_of_stream(parted)) add(place, wrong->first, wrong->second);
-    if (std::exchange(has_stream_, true))
-      add(place, "it is the second stream among the parts, and one is the most yet",
-          "write both to one stream, or one of them to files");
-    for (size_t i = 1; i < description.steps().size(); ++i) {
-      const OpSpec& op = description.steps()[i];
-      if (catalog().has_effect(op, OpEffect::kBuffering) && op.args.value("on_underrun", Json("wait")) != "wait")
-        add(place_in(path, i, op), "on_underrun takes old samples, and a part does not keep any yet",
-            "leave on_underrun out: the next batch waits for the records of its step");
-    }
   }
 
   void check_in_zip(const OpSpec& source, const PipelinePart& part, Path path) {
@@ -226,13 +222,12 @@ class Structure {
       if (def == nullptr || wrong_places.contains(place)) continue;
       std::optional<Advice> wrong = advice_behind_parts(def->effect, description.steps().front());
       if (def->effect == OpEffect::kPacking) wrong = advice_for_shared_blocks(op);
+      if (def->effect == OpEffect::kReplay) wrong = advice_for_replay(op);
       if (wrong) add(place, wrong->first, wrong->second);
       if (def->effect == OpEffect::kRepeating) check_repeat(op, *def, place, batched_by, std::exchange(repeated, true));
       if (def->effect == OpEffect::kBatching) batched_by = fmt::format(".{}()", op.name);
     }
   }
-
-  bool has_stream_ = false;
 
   // A repetition of all parts is in no branch, so it is checked here.
   void check_repeat(const OpSpec& op, const OpDef& def, const std::string& place, const std::string& batched_by,

@@ -19,11 +19,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 constexpr size_t kMaxBytes = size_t{1} << 30;  // enough for a replay buffer of millions of records
 constexpr int64_t kMaxCount = kMaxEpoch;       // larger counts are damage, and could overflow
+// A mix of streams has more samples than each of them.
+constexpr int64_t kMaxSamples = int64_t{1} << 62;
 
-Result<int64_t> count(const Json& json, const char* name) {
+Result<int64_t> count(const Json& json, const char* name, int64_t most = kMaxCount) {
   // get() returns numbers of 2^63 and more as negative ones, so they are refused too.
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
-      json[name].get<int64_t>() > kMaxCount) {
+      json[name].get<int64_t>() > most) {
     return invalid_argument(fmt::format("this state has no usable \"{}\"", name));
   }
   return json[name].get<int64_t>();
@@ -122,6 +124,24 @@ Result<ReplayState> replay_of(const Json& json) {
   }
   return replay;
 }
+
+// The only stream is at "stream", and several are at "streams", by path.
+void add_streams(const std::map<std::string, StreamState>& streams, Json& json) {
+  for (const auto& [path, stream] : streams) (path.empty() ? json["stream"] : json["streams"][path]) = stream.to_json();
+}
+
+Result<std::map<std::string, StreamState>> streams_of(const Json& json) {
+  std::map<std::string, StreamState> streams;
+  if (json.contains("stream")) {
+    FOREBAY_ASSIGN(streams[""], StreamState::from_json(json["stream"]));
+  }
+  const Json several = json.value("streams", Json::object());
+  if (!several.is_object()) return invalid_argument("this state has no usable \"streams\"");
+  for (const auto& [path, stream] : several.items()) {
+    FOREBAY_ASSIGN(streams[path], StreamState::from_json(stream));
+  }
+  return streams;
+}
 }  // namespace
 
 std::string Checkpoint::to_json() const {
@@ -132,7 +152,7 @@ std::string Checkpoint::to_json() const {
   if (!parts.empty()) json["parts"] = json_of(parts);
   if (changes) json["changes"] = json_of(*changes);
   if (replay) json["rehearsal"] = json_of(*replay);
-  if (stream) json["stream"] = stream->to_json();
+  add_streams(streams, json);
   return json.dump();
 }
 
@@ -152,7 +172,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.cursor.epoch, count(json, "epoch"));
   FOREBAY_ASSIGN(state.cursor.position, count(json, "position"));
   FOREBAY_ASSIGN(state.cursor.step, count(json, "step"));
-  FOREBAY_ASSIGN(state.samples, count(json, "samples"));
+  FOREBAY_ASSIGN(state.samples, count(json, "samples", kMaxSamples));
   FOREBAY_ASSIGN(state.dataset, fingerprint_in(json, "dataset"));
   FOREBAY_ASSIGN(state.pipeline, fingerprint_in(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, fingerprint_in(json, "seed"));
@@ -170,9 +190,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (json.contains("rehearsal")) {
     FOREBAY_ASSIGN(state.replay, replay_of(json["rehearsal"]));
   }
-  if (json.contains("stream")) {
-    FOREBAY_ASSIGN(state.stream, StreamState::from_json(json["stream"]));
-  }
+  FOREBAY_ASSIGN(state.streams, streams_of(json));
   return state;
 }
 
@@ -224,7 +242,7 @@ Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endle
   const bool have_parts = !saved.parts.empty() && !running.parts.empty();
   // Where other parts are the reason, these are named below.
   const bool other_parts_named = strict && have_parts && saved.pipeline != running.pipeline;
-  if (saved.stream.has_value() != endless && !other_parts_named)
+  if (saved.streams.empty() == endless && !other_parts_named)
     return Status(Code::kStateMismatch, endless ? "the state is of a data set, and this is a stream"
                                                 : "the state is of a stream, and this is a data set");
   // Other parts or weights change the number of samples, so they are named before it.

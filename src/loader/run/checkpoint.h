@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +29,8 @@ struct Checkpoint {
   std::vector<SavedPart> parts = {};        ///< of a pipeline that has parts
   std::optional<PlanChanges> changes = {};  ///< nothing if the plan of such a pipeline never changes
   std::optional<ReplayState> replay = {};
-  std::optional<StreamState> stream = {};  ///< nothing for data sets
+  /// Streams by the path of the part; that of a pipeline with one stream is at "".
+  std::map<std::string, StreamState> streams = {};
 
   std::string to_json() const;
   /// Parses a state from an untrusted text. InvalidArgument if it is not one; Unsupported for

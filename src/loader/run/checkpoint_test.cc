@@ -23,7 +23,7 @@ TEST(Checkpoint, json_round_trips_in_under_1_kb) {
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->cursor, state.cursor);
     EXPECT_EQ(read->samples, state.samples);
-    EXPECT_TRUE(check_same(*read, state, state.stream.has_value(), true).ok());
+    EXPECT_TRUE(check_same(*read, state, !state.streams.empty(), true).ok());
   }
 }
 
@@ -158,7 +158,7 @@ Checkpoint example_of_a_stream() {
                   {{-1, {9, true, {{3, 0}, {8, 1}}, 1}}, {4, {1, false, {{5, 2}}, 0}}},
                   true,
                   {{{3, {0, "17-3", ""}}, {8, {1, "9", "7"}}}}};
-  state.stream = {{"a", "b"}, {40, {"17-9", "12"}, {0, 2}}};
+  state.streams[""] = {{"a", "b"}, {40, {"17-9", "12"}, {0, 2}}};
   return state;
 }
 
@@ -174,7 +174,26 @@ TEST(Checkpoint, of_a_stream_with_a_replay_buffer_round_trips) {
   EXPECT_EQ(read->to_json(), json);
   EXPECT_EQ(read->replay->classes, example_of_a_stream().replay->classes);
   EXPECT_EQ(read->replay->records, example_of_a_stream().replay->records);
-  EXPECT_EQ(read->stream->place, example_of_a_stream().stream->place);
+  EXPECT_EQ(read->streams.at("").place, example_of_a_stream().streams.at("").place);
+}
+
+TEST(Checkpoint, places_of_several_streams_round_trip_by_their_parts) {
+  Checkpoint state = example();
+  state.samples = int64_t{3} << 53;  // a mix of streams has more than one of them
+  state.streams["live"] = {{"a"}, {40, {"17-9"}, {0}}};
+  state.streams["more/news"] = {{"a", "b"}, {7, {"", "3"}, {0, 0}}};
+  const std::string json = state.to_json();
+  EXPECT_TRUE(json.ends_with(R"("streams":{"live":{"number":40,"partitions":[["a","17-9"]]},)"
+                             R"("more/news":{"number":7,"partitions":[["a",""],["b","3"]]}}})"))
+      << json;
+  const Result<Checkpoint> read = Checkpoint::from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->to_json(), json);
+  EXPECT_EQ(read->samples, state.samples);
+  for (const char* damage : {R"("streams":[])", R"("streams":{"live":[]})", R"("streams":{"live":null})"}) {
+    const std::string damaged = json.substr(0, json.find("\"streams\"")) + damage + "}";
+    EXPECT_EQ(Checkpoint::from_json(damaged).status().code(), Code::kInvalidArgument) << damaged;
+  }
 }
 
 TEST(Checkpoint, damaged_replay_buffers_are_refused) {

@@ -247,8 +247,14 @@ int64_t DataSetRun::passes_before(size_t branch, const Cursor& at) const {
   return current_->order(branch)->size() == 0 ? 0 : current_->next_place(branch, at).epoch;
 }
 
-std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
-  return std::make_shared<IndexedSamples>(labels, source_, data_.branches.front().chosen.selection, indexed_);
+std::shared_ptr<ReplayBranch> DataSetRun::replayed(size_t branch, SampleLabels labels) const {
+  return std::make_shared<ReplayedDataSet>(std::move(labels), data_.branches[branch].source);
+}
+
+std::shared_ptr<RunSamples> DataSetRun::samples(std::vector<SampleLabels> labels) {
+  std::vector<std::shared_ptr<ReplayBranch>> branches;
+  for (SampleLabels& one : labels) branches.push_back(replayed(branches.size(), std::move(one)));
+  return std::make_shared<IndexedSamples>(std::move(branches), current_);
 }
 
 Status DataSetRun::before_batch(const Cursor& at) {
@@ -371,7 +377,7 @@ Result<Checkpoint> DataSetRun::with_changed_parts(const Checkpoint& saved) const
   state.cursor = place.cursor;
   state.samples = place.samples;
   state.changes = std::move(place.changes);
-  state.stream.reset();  // a data set has none
+  state.streams.clear();  // a data set has none
   return state;
 }
 
@@ -386,7 +392,7 @@ Status DataSetRun::check_position(const Checkpoint& saved) const {
   const Schedule* const schedule = job_steps_.schedule.get();
   const PackedWindows* const blocks = schedule != nullptr ? schedule->blocks() : nullptr;
   const int64_t end = blocks != nullptr ? blocks->count_blocks(at.epoch, at.position) : saved.samples;
-  if (saved.stream || at.position <= end) return {};
+  if (!saved.streams.empty() || at.position <= end) return {};
   return invalid_argument("this state's position lies behind its data set's end");
 }
 

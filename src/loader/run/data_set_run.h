@@ -40,7 +40,9 @@ class DataSetRun final : public Run {
   std::string selection_version() const override { return data_.version(); }
   std::string shard_assignment() const override { return job_steps_.assignment.name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
-  std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
+  std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) override;
+  /// The samples of a branch. After choose().
+  std::shared_ptr<ReplayBranch> replayed(size_t branch, SampleLabels labels) const;
 
   Status before_batch(const Cursor& at) override;
   void advanced_to(const Cursor& at) override;

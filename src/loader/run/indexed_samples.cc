@@ -6,21 +6,26 @@
 
 namespace forebay {
 
-Result<std::vector<Rehearsal::Sample>> IndexedSamples::new_samples(const StepPlan& step) const {
-  const int64_t behind = steps_->schedule().next_position({step.at.epoch, step.at.position});
+std::vector<RunSamples::Drawn> IndexedSamples::drawn(const StepPlan& step) const {
+  const std::shared_ptr<const IndexedItinerary> steps = steps_->steps();
+  const PlanNode& plan = steps->plan();
   const int64_t begin = step.at.position;
-  std::vector<int64_t> indices(static_cast<size_t>(std::min(behind, selection_->size()) - begin));
-  steps_->order(0)->ids_at(step.at.epoch, begin, indices);
-  std::vector<int64_t> ids;
-  for (size_t i = 0; i < indices.size(); ++i)
-    ids.push_back(steps_->samples(0).id_at(indices[i], step.at.epoch, begin + static_cast<int64_t>(i)));
-  FOREBAY_ASSIGN(const std::vector<int64_t> labels, labels_.of(*source_, indices, ids));
-  std::vector<Rehearsal::Sample> samples;
-  for (size_t i = 0; i < ids.size(); ++i) samples.push_back({ids[i], labels[i]});
-  return samples;
+  int64_t end = std::min(steps->schedule().next_position({step.at.epoch, begin}), plan.size());
+  // A step that ends the run, because a stream has ended, is shorter than planned.
+  if (step.after.epoch == step.at.epoch) end = std::min(end, step.after.position);
+  std::vector<Draw> draws(static_cast<size_t>(end - begin));
+  plan.draws(step.at.epoch, begin, draws);
+  std::vector<Drawn> all;
+  all.reserve(draws.size());
+  for (const Draw& draw : draws) {
+    const auto leaf = static_cast<size_t>(draw.leaf);
+    const int64_t id = branch(leaf).id_at(draw.place, steps->samples(leaf).id_at(draw.index, draw.pass, draw.place));
+    if (!branch(leaf).is_missing(id)) all.push_back({leaf, draw.index, id});
+  }
+  return all;
 }
 
-Status IndexedSamples::find(std::span<const int64_t> ids, std::span<const PlacedRecord>) {
+Status ReplayedDataSet::find(std::span<const int64_t> ids, std::span<const PlacedRecord>) {
   const JoinedSamples* const joined = as_joined(*source_);
   const int64_t end = joined != nullptr ? joined->ids() : source_->size();
   if (std::ranges::all_of(ids, [&](int64_t id) { return id < end; })) return {};

@@ -6,27 +6,40 @@
 #include <utility>
 #include <vector>
 
-#include "loader/run/run.h"
+#include "base/source.h"
+#include "loader/run/current_steps.h"
+#include "loader/run/run_samples.h"
 #include "loader/run/sample_labels.h"
-#include "pipeline/itinerary.h"
 
 namespace forebay {
 
-/// The samples of a data set's steps. Their ids are enough to find them again.
-class IndexedSamples final : public RunSamples {
+/// The samples of a data set. Their ids are enough to find them again.
+class ReplayedDataSet final : public ReplayBranch {
  public:
-  IndexedSamples(const SampleLabels& labels, std::shared_ptr<const Source> source,
-                 std::shared_ptr<const Selection> selection, std::shared_ptr<const IndexedItinerary> steps)
-      : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
+  ReplayedDataSet(SampleLabels labels, std::shared_ptr<const Source> source)
+      : labels_(std::move(labels)), source_(std::move(source)) {}
 
-  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override;
+  Result<std::vector<int64_t>> labels(std::span<const int64_t> indices, std::span<const int64_t> ids) const override {
+    return labels_.of(*source_, indices, ids);
+  }
   Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override;
 
  private:
   const SampleLabels labels_;
   const std::shared_ptr<const Source> source_;
-  const std::shared_ptr<const Selection> selection_;
-  const std::shared_ptr<const IndexedItinerary> steps_;
+};
+
+/// The samples of the steps of a plan.
+class IndexedSamples final : public RunSamples {
+ public:
+  /// `branches`: by leaf of the plan.
+  IndexedSamples(std::vector<std::shared_ptr<ReplayBranch>> branches, std::shared_ptr<const CurrentSteps> steps)
+      : RunSamples(std::move(branches)), steps_(std::move(steps)) {}
+
+ private:
+  std::vector<Drawn> drawn(const StepPlan& step) const override;
+
+  const std::shared_ptr<const CurrentSteps> steps_;
 };
 
 }  // namespace forebay

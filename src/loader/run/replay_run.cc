@@ -5,9 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
 #include "loader/describe/check.h"
+#include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/run/sample_labels.h"
 #include "ops/definition/args.h"
@@ -86,23 +89,43 @@ Status unusable_replay() { return invalid_argument("this state has no usable \"r
 
 }  // namespace
 
+// Names the part in an error about its fields.
+template <typename T>
+Result<T> ReplayRun::in_part(size_t branch, Result<T> result) const {
+  const std::string part = branches_of(input_.description())[branch].name();
+  if (result.ok() || part.empty()) return result;
+  return Status(result.status().code(), fmt::format("{} (in '{}')", result.status().message(), part));
+}
+
 Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::shared_ptr<Run> run) {
   std::shared_ptr<ReplayRun> replay(new ReplayRun(input, std::move(run)));
   ReplaySettings settings = replay_settings(input);
   replay->options_ = settings.options;
   replay->replayed_ = settings.replayed;
   replay->by_ = std::move(settings.by);
-  FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, replay->source_fields()));
+  for (const SourceFields& fields : replay->source_fields()) {
+    FOREBAY_ASSIGN(replay->read_fields_.emplace_back(),
+                   replay->in_part(replay->read_fields_.size(), SampleLabels::field_to_read(replay->by_, fields)));
+  }
   replay->results_ = open_results(input.description(), input.sizes.memory);
   return replay;
 }
 
-// A pipeline with several branches has no replay.
-SourceFields ReplayRun::source_fields() const {
-  return {branches_of(input_.description()).front().description, *source()};
+// The fields of each branch.
+std::vector<SourceFields> ReplayRun::source_fields() const {
+  const PartedSource* const parts = as_parted(*source());
+  std::vector<SourceFields> all;
+  for (const Branch& branch : branches_of(input_.description()))
+    all.emplace_back(branch.description, parts != nullptr ? *parts->branch_sources()[all.size()] : *source());
+  return all;
+}
+
+bool ReplayRun::needs_pass() const {
+  return run_->needs_pass() || std::ranges::any_of(read_fields_, [](const auto& field) { return !field.empty(); });
 }
 
 Status ReplayRun::choose(RunSetup& setup) {
+  // Parts of a larger pipeline have no results (advice_behind_parts()).
   if (results_) setup.branches.front().replayed = {results_, std::make_shared<ReplayKeys>(results_)};
   return run_->choose(setup);
 }
@@ -111,8 +134,9 @@ Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
   setup.sizes.run.replayed_rows = replayed_;
   setup.sizes.run.rows += replayed_;
-  if (!read_field_.empty())
-    setup.sizes.run.classes = SampleClasses::expected_bytes(setup.branches.front().selection->size());
+  for (size_t branch = 0; branch < read_fields_.size(); ++branch)
+    if (!read_fields_[branch].empty())
+      setup.sizes.run.classes += SampleClasses::expected_bytes(setup.branches[branch].selection->size());
   return {};
 }
 
@@ -121,20 +145,25 @@ Status ReplayRun::open_steps(RunSetup& setup) {
   if (results_)
     setup.runner.memory.accounts.push_back({Use::kCaches, results_, ByteBudget::Kind::kEntries, results_->most_bytes(),
                                             0, /*beside=*/results_->most_bytes()});
-  SampleLabels labels;
-  if (!read_field_.empty()) {
-    // Errors of damaged samples are reported when these are due.
-    const PassCallbacks quiet{setup.callbacks.on_runner, [](const RowError&) { return Status(); }};
-    FOREBAY_ASSIGN(classes_,
-                   read_classes(setup.branches.front(), source_fields().steps(), read_field_, input_.sizes, quiet));
-    setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
-    labels = SampleLabels::of_classes(classes_);
-  } else {
-    FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source_fields()));
+  std::vector<SampleLabels> labels;
+  for (const SourceFields& fields : source_fields()) {
+    FOREBAY_ASSIGN(labels.emplace_back(), labels_of(setup, labels.size(), fields));
   }
-  samples_ = run_->samples(labels);
+  setup.runner.memory.index += class_bytes_ - setup.sizes.run.classes;  // was an estimate
+  samples_ = run_->samples(std::move(labels));
   steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.rank_info.rank, results_);
   return restore_given_buffer();
+}
+
+// The classes of the samples of a branch, for which a pass may have to read them.
+Result<SampleLabels> ReplayRun::labels_of(RunSetup& setup, size_t branch, const SourceFields& fields) {
+  if (read_fields_[branch].empty()) return in_part(branch, SampleLabels::of_field(by_, fields));
+  // Errors of damaged samples are reported when these are due.
+  const PassCallbacks quiet{setup.callbacks.on_runner, [](const RowError&) { return Status(); }};
+  FOREBAY_ASSIGN(std::shared_ptr<const SampleClasses> classes,
+                 read_classes(setup.branches[branch], fields.steps(), read_fields_[branch], input_.sizes, quiet));
+  class_bytes_ += classes->bytes();
+  return SampleLabels::of_classes(std::move(classes));
 }
 
 // Starts with the replay buffer of an earlier loader, if the options have one.
@@ -151,6 +180,23 @@ Status ReplayRun::restore_given_buffer() {
 void ReplayRun::advanced_to(const Cursor& at) {
   steps_->delivered(at);
   run_->advanced_to(at);
+}
+
+Result<Run::Resume> ReplayRun::change(const PlanEdit& edit, const Cursor& at) {
+  FOREBAY_ASSIGN(Resume resume, run_->change(edit, at));
+  if (!resume) return resume;
+  return Resume([steps = steps_, resume = std::move(resume)] {
+    steps->resume();
+    resume();
+  });
+}
+
+Result<Checkpoint> ReplayRun::with_changed_parts(const Checkpoint& saved) const {
+  if (saved.replay && saved.replay->source_version != source()->version().to_string())
+    return unsupported(
+        "parts=\"changed\": with .rehearse() other weights can be given, and other parts not yet: the old samples are "
+        "of the parts before; leave .rehearse() out for this state, and begin it anew");
+  return run_->with_changed_parts(saved);
 }
 
 void ReplayRun::save(Checkpoint& state) const {
@@ -183,7 +229,7 @@ void ReplayRun::resume_at_epoch() {
 void ReplayRun::add_to(Ledger& ledger) const {
   run_->add_to(ledger);
   if (results_) ledger.rehearsal = results_->stats();
-  if (classes_) ledger.index_bytes += classes_->bytes();
+  ledger.index_bytes += class_bytes_;
 }
 
 ReplayState ReplayRun::state_of(const Rehearsal& buffer) const {

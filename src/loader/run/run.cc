@@ -21,8 +21,10 @@ Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<con
     FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream, StreamRun::open(input, *log));
     replays |= stream->repeats();
     run = std::move(stream);
-  } else if (const std::optional<size_t> leaf = StreamPartRun::leaf_of(*source)) {
-    FOREBAY_ASSIGN(run, StreamPartRun::open(input, *source, *leaf));
+  } else if (const std::vector<size_t> leaves = StreamPartRun::leaves_of(*source); !leaves.empty()) {
+    FOREBAY_ASSIGN(std::shared_ptr<StreamPartRun> parts, StreamPartRun::open(input, *source, leaves));
+    replays |= parts->repeats();
+    run = std::move(parts);
   } else {
     FOREBAY_ASSIGN(run, DataSetRun::open(input, std::move(source)));
   }

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,10 @@
 #include "loader/compile/sizing.h"
 #include "loader/peers/distributed.h"
 #include "loader/run/checkpoint.h"
+#include "loader/run/run_samples.h"
 #include "loader/samples/plan_edit.h"
 #include "loader/samples/reading_pass.h"
 #include "pipeline/run/runner.h"
-#include "stream/replay_steps.h"
 
 namespace forebay {
 
@@ -43,21 +42,9 @@ struct RunSetup {
   RunnerOptions runner = {};               ///< Run::open_steps() adds memory of caches
 };
 
-/// The samples of a run's steps, for a replay buffer.
-class RunSamples : public StepSamples {
- public:
-  /// Returns these samples as records of a log. Nothing if their ids are enough to find them again.
-  virtual std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> /*ids*/) const { return {}; }
-  /// Locates the samples of a state, from their ids and from what records() returned.
-  /// InvalidArgument if they cannot be samples of this run.
-  virtual Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) = 0;
-  /// StateMismatch if this run, from its beginning, has other samples under these ids.
-  virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
-};
-
-/// The steps of a loader over its data: over a data set (DataSetRun), over a stream (StreamRun), or
-/// over either of them with replayed samples (ReplayRun, a decorator). A loader owns
-/// one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
+/// The steps of a loader over its data: over data sets (DataSetRun), over a stream (StreamRun), over
+/// parts that are either (StreamPartRun), and over any of these with replayed samples (ReplayRun, a
+/// decorator). A loader owns one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
 /// come from any thread.
 ///
 /// A loader prepares its run once. It calls choose(), compiles the plan, calls order(), chooses the
@@ -100,8 +87,9 @@ class Run {
   virtual std::string shard_assignment() const { return {}; }
   /// Plans an epoch of one rank of `world_size`. InvalidArgument if it is not known in advance.
   virtual Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const = 0;
-  /// Samples of the steps, for a replay buffer. `labels` gives their classes. After open_steps().
-  virtual std::shared_ptr<RunSamples> samples(const SampleLabels& labels) = 0;
+  /// Samples of the steps, for a replay buffer. `labels` gives their classes, by branch. After
+  /// open_steps().
+  virtual std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) = 0;
 
   /// Called before the batch at `at` is requested. Returns an error if ranks of the job turned out
   /// to run different things.

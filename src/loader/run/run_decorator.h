@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loader/run/run.h"
+#include "loader/run/sample_labels.h"
 
 namespace forebay {
 
@@ -32,7 +33,9 @@ class RunDecorator : public Run {
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override {
     return run_->plan(epoch, rank, world_size, max_steps);
   }
-  std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override { return run_->samples(labels); }
+  std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) override {
+    return run_->samples(std::move(labels));
+  }
 
   Status before_batch(const Cursor& at) override { return run_->before_batch(at); }
   void advanced_to(const Cursor& at) override { run_->advanced_to(at); }

@@ -1,17 +1,23 @@
 #include "loader/run/stream_part_run.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/step_arguments.h"
+#include "loader/peers/open_stream_groups.h"
+#include "loader/run/indexed_samples.h"
+#include "loader/run/stream_settings.h"
 #include "loader/samples/first_share.h"
 #include "loader/samples/part_progress.h"
+#include "store/percent.h"
 
 namespace forebay {
 
@@ -20,75 +26,150 @@ namespace {
 const StreamSource* as_stream(const Source& source) { return dynamic_cast<const StreamSource*>(&source); }
 
 // Identifies the steps of a run. Ranks with other ones would wait for other records.
-std::string steps_of(const RunInput& input, const Source& source) {
+RunTerms::Term term_of_parts(const RunInput& input, const Source& source) {
   const std::string epochs = input.options.epochs ? fmt::format("{}", *input.options.epochs) : "all";
-  return fmt::format("{} in {} epochs", fingerprint_of(input.description(), source).to_string(), epochs);
+  return {"the parts", fmt::format("{} in {} epochs", fingerprint_of(input.description(), source).to_string(), epochs),
+          "give all ranks the same parts, weights, steps and epochs="};
+}
+
+// The journal of one of several streams: a file in the folder at `path`.
+std::string journal_in(const std::string& path, const std::string& part) {
+  return fmt::format("{}/{}.journal", path, percent_encode(part));
+}
+
+// Adds the figures of a stream to those of all streams.
+void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
+  all.arrived += one.arrived;
+  all.trimmed += one.trimmed;
+  all.missing += one.missing;
+  all.from_ranks += one.from_ranks;
+  all.reread += one.reread;
+  all.old_lent += one.old_lent;
+  all.old_reread += one.old_reread;
+  all.old_lost += one.old_lost;
+  all.reconnects += one.reconnects;
+  all.bytes += one.bytes;
+  all.disk_bytes += one.disk_bytes;
+  for (PartitionStats& partition : one.partitions) {
+    // Partitions of two streams may have the same name.
+    if (!part.empty()) partition.name = partition.name.empty() ? part : part + "/" + partition.name;
+    all.partitions.push_back(std::move(partition));
+  }
+}
+
+// The place of a stream in a state of other parts; null if it was no stream there.
+const StreamState* saved_place(const Checkpoint& saved, const std::string& path, const Source& stream) {
+  const SavedPart* const part = find_part(saved.parts, path);
+  if (part == nullptr || part->samples != stream.size()) return nullptr;
+  const auto own = saved.streams.find(path);
+  const auto found = own != saved.streams.end() ? own : saved.streams.find("");
+  return found != saved.streams.end() ? &found->second : nullptr;
 }
 
 }  // namespace
 
-std::optional<size_t> StreamPartRun::leaf_of(const Source& source) {
+std::vector<size_t> StreamPartRun::leaves_of(const Source& source) {
+  std::vector<size_t> leaves;
   const PartedSource* const parts = as_parted(source);
-  if (parts == nullptr) return std::nullopt;
-  const auto& sources = parts->branch_sources();
-  const auto stream = std::ranges::find_if(sources, [](const auto& one) { return as_stream(*one) != nullptr; });
-  if (stream == sources.end()) return std::nullopt;
-  return static_cast<size_t>(stream - sources.begin());
+  for (size_t leaf = 0; parts != nullptr && leaf < parts->branch_sources().size(); ++leaf)
+    if (as_stream(*parts->branch_sources()[leaf]) != nullptr) leaves.push_back(leaf);
+  return leaves;
 }
 
-// The ranks speak about the stream alone: its run has the connection and the journal.
-Result<std::shared_ptr<StreamPartRun::Inputs>> StreamPartRun::inputs_of(const RunInput& input, const Branch& branch) {
-  if (input.options.stream.steps_per_epoch)
-    return invalid_argument(
-        "steps_per_epoch= is for a stream by itself; the epochs of parts have their length: give the mix samples=");
-  auto inputs = std::make_shared<Inputs>(Inputs{input, input});
+// The ranks speak about the streams alone, whose runs have the connections and the journals.
+std::shared_ptr<StreamPartRun::Inputs> StreamPartRun::inputs_of(const RunInput& input,
+                                                                const std::vector<Branch>& streams) {
+  auto inputs = std::make_shared<Inputs>(Inputs{input, {}});
   inputs->parts.options.job.peers = {};
   inputs->parts.options.stream = {};
-  inputs->stream.pipeline = Pipeline(std::make_shared<const Description>(branch.description));
-  inputs->stream.options.epochs.reset();
+  for (const Branch& branch : streams) {
+    RunInput& stream = inputs->streams.emplace_back(input);
+    stream.pipeline = Pipeline(std::make_shared<const Description>(branch.description));
+    stream.options.epochs.reset();
+    stream.options.job.peers = {};
+    // The streams divide the memory that one would have.
+    if (stream.options.resources.memory) *stream.options.resources.memory /= streams.size();
+    std::string& journal = stream.options.stream.journal;
+    if (streams.size() > 1 && !journal.empty()) journal = journal_in(journal, branch.name());
+  }
   return inputs;
 }
 
-Result<std::shared_ptr<StreamPartRun>> StreamPartRun::open(const RunInput& input, const Source& source, size_t leaf) {
-  const PartedSource& parts = *as_parted(source);
-  const Branch branch = branches_of(input.description())[leaf];
-  FOREBAY_ASSIGN(const std::shared_ptr<Inputs> inputs, inputs_of(input, branch));
-  FOREBAY_ASSIGN(
-      std::shared_ptr<StreamRun> stream,
-      StreamRun::open(inputs->stream, *as_stream(*parts.branch_sources()[leaf]),
-                      {.share = first_share(input.description(), branch.path), .steps = steps_of(input, source)}));
-  inputs->stream.options.job.peers.gather = {};  // it is called only once
-  FOREBAY_ASSIGN(std::shared_ptr<DataSetRun> whole,
-                 DataSetRun::open(inputs->parts, parts.with_branch(leaf, stream->source())));
-  return std::shared_ptr<StreamPartRun>(
-      new StreamPartRun(inputs, std::move(whole), std::move(stream), branch.name(), leaf));
+Result<std::shared_ptr<StreamPartRun>> StreamPartRun::open(const RunInput& input, const Source& source,
+                                                           const std::vector<size_t>& leaves) {
+  if (input.options.stream.steps_per_epoch)
+    return invalid_argument(
+        "steps_per_epoch= is for a stream by itself; the epochs of parts have their length: give the mix samples=");
+  const std::vector<Branch> all = branches_of(input.description());
+  std::vector<Branch> branches;
+  for (const size_t leaf : leaves) branches.push_back(all[leaf]);
+  const std::shared_ptr<Inputs> inputs = inputs_of(input, branches);
+  // Wrong options are reported before the ranks meet.
+  for (const RunInput& stream : inputs->streams) FOREBAY_RETURN_IF_ERROR(check_stream_options(stream.options));
+  FOREBAY_ASSIGN(const auto groups, open_stream_groups(input.options, input.rank_info, leaves.size()));
+  const PartedSource& opened = *as_parted(source);
+  std::shared_ptr<const PartedSource> parts;
+  std::vector<StreamLeaf> streams;
+  std::vector<std::vector<RunTerms::Term>> settings;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Branch& branch = branches[i];
+    FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream,
+                   StreamRun::open_part(inputs->streams[i], *as_stream(*opened.branch_sources()[leaves[i]]),
+                                        {first_share(input.description(), branch.path), branch.name(), groups[i]}));
+    parts = (parts ? *parts : opened).with_branch(leaves[i], stream->source());
+    settings.push_back(stream->settings());
+    streams.push_back({leaves[i], branch.name(), std::move(stream)});
+  }
+  const std::shared_ptr<Job> job = groups.front() ? groups.front()->job() : nullptr;
+  if (job) {
+    settings.push_back({term_of_parts(input, source)});
+    job->set_run(stream_terms(inputs->streams.front(), settings));
+  }
+  FOREBAY_ASSIGN(std::shared_ptr<DataSetRun> whole, DataSetRun::open(inputs->parts, std::move(parts)));
+  return std::shared_ptr<StreamPartRun>(new StreamPartRun(inputs, std::move(whole), std::move(streams), job));
 }
 
 StreamPartRun::StreamPartRun(std::shared_ptr<const Inputs> inputs, std::shared_ptr<DataSetRun> parts,
-                             std::shared_ptr<StreamRun> stream, std::string name, size_t leaf)
-    : RunDecorator(parts), inputs_(std::move(inputs)), parts_(std::move(parts)), stream_(std::move(stream)),
-      name_(std::move(name)), leaf_(leaf) {}
+                             std::vector<StreamLeaf> streams, std::shared_ptr<Job> job)
+    : RunDecorator(parts), inputs_(std::move(inputs)), parts_(std::move(parts)), streams_(std::move(streams)),
+      job_(std::move(job)) {}
+
+bool StreamPartRun::repeats() const {
+  return std::ranges::any_of(streams_, [](const StreamLeaf& stream) { return stream.run->repeats(); });
+}
 
 Status StreamPartRun::open_steps(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(parts_->open_steps(setup));
-  stream_->add_accounts(setup.runner.memory.accounts);
+  std::vector<StreamPartSteps::Part> parts;
+  for (const StreamLeaf& stream : streams_) {
+    stream.run->add_accounts(setup.runner.memory.accounts);
+    parts.push_back({stream.leaf, stream.run->stream(), stream.run->itinerary(), stream.run->remote_records()});
+  }
   const RankInfo& rank = inputs_->parts.rank_info;
-  steps_ = std::make_shared<StreamPartSteps>(
-      parts_->planned_steps(),
-      StreamPartSteps::Part{leaf_, stream_->stream(), stream_->itinerary(), stream_->remote_records()},
-      schedule_of(inputs_->parts.description(), 0, rank.world_size), rank.rank);
+  steps_ = std::make_shared<StreamPartSteps>(parts_->planned_steps(), std::move(parts),
+                                             schedule_of(inputs_->parts.description(), 0, rank.world_size), rank.rank);
   return {};
 }
 
 void StreamPartRun::begin(const std::shared_ptr<Runner>& runner) {
   parts_->begin(runner);
-  stream_->begin(runner);
-  parts_->tell_ranks(stream_->job());
+  for (const StreamLeaf& stream : streams_) stream.run->begin(runner);
+  parts_->tell_ranks(job_);
+}
+
+std::shared_ptr<RunSamples> StreamPartRun::samples(std::vector<SampleLabels> labels) {
+  std::vector<std::shared_ptr<ReplayBranch>> branches;
+  for (SampleLabels& one : labels) {
+    const auto stream = std::ranges::find(streams_, branches.size(), &StreamLeaf::leaf);
+    branches.push_back(stream != streams_.end() ? stream->run->replayed(std::move(one))
+                                                : parts_->replayed(branches.size(), std::move(one)));
+  }
+  return std::make_shared<IndexedSamples>(std::move(branches), parts_->planned_steps());
 }
 
 void StreamPartRun::advanced_to(const Cursor& at) {
   parts_->advanced_to(at);
-  stream_->advanced_to(steps_->stream_place(at));
+  for (const StreamLeaf& stream : streams_) stream.run->advanced_to(steps_->stream_place(stream.leaf, at));
   at_ = at;
 }
 
@@ -98,68 +179,88 @@ Result<Run::Resume> StreamPartRun::change(const PlanEdit& edit, const Cursor& at
   return resume;
 }
 
-// The state of the stream's own run.
-Checkpoint StreamPartRun::stream_state(const Checkpoint& state) const {
-  Checkpoint own = state;
-  own.cursor = steps_->stream_place(state.cursor);
-  return own;
+StreamState StreamPartRun::state_of(const StreamLeaf& stream, const Cursor& at) const {
+  return stream.run->state_at(steps_->stream_place(stream.leaf, at));
 }
 
 Result<Checkpoint> StreamPartRun::with_changed_parts(const Checkpoint& saved) const {
   FOREBAY_ASSIGN(Checkpoint state, parts_->with_changed_parts(saved));
-  Checkpoint here;
-  here.cursor = steps_->stream_place(at_);
-  stream_->save(here);
-  state.stream = saved.stream && find_part(saved.parts, name_) != nullptr ? saved.stream : here.stream;
+  for (const StreamLeaf& stream : streams_) {
+    const StreamState* const before = saved_place(saved, stream.path, *stream.run->source());
+    state.streams[state_key(stream)] = before != nullptr ? *before : state_of(stream, at_);
+  }
   return state;
 }
 
 void StreamPartRun::save(Checkpoint& state) const {
   parts_->save(state);
-  Checkpoint own = stream_state(state);
-  stream_->save(own);
-  state.stream = std::move(own.stream);
+  for (const StreamLeaf& stream : streams_) state.streams[state_key(stream)] = state_of(stream, state.cursor);
+}
+
+Result<Run::Resume> StreamPartRun::load_streams(const Checkpoint& saved) const {
+  std::vector<Resume> all;
+  for (const StreamLeaf& stream : streams_) {
+    const auto state = saved.streams.find(state_key(stream));
+    if (state == saved.streams.end())
+      return Status(Code::kStateMismatch, fmt::format("the state does not say where the stream '{}' is", stream.path));
+    const Cursor at = steps_->stream_place(stream.leaf, saved.cursor);
+    FOREBAY_ASSIGN(all.emplace_back(), stream.run->load_at(at, state->second));
+  }
+  return Resume([all = std::move(all)] {
+    for (const Resume& resume : all) resume();
+  });
 }
 
 Result<Run::Resume> StreamPartRun::load(const Checkpoint& saved) {
-  // The place of the stream is checked first, since the other run takes up changes at once.
-  FOREBAY_RETURN_IF_ERROR(stream_->load(saved).status());
+  // The places of the streams are checked first, since the other run takes up changes at once.
+  FOREBAY_RETURN_IF_ERROR(load_streams(saved).status());
   FOREBAY_ASSIGN(Resume parts, parts_->load(saved));
-  Result<Resume> stream = stream_->load(stream_state(saved));
-  if (!stream.ok()) {
+  Result<Resume> streams = load_streams(saved);
+  if (!streams.ok()) {
     parts();
-    return stream.status();
+    return streams.status();
   }
-  return Resume([this, at = saved.cursor, parts = std::move(parts), stream = *std::move(stream)] {
+  return Resume([this, at = saved.cursor, parts = std::move(parts), streams = *std::move(streams)] {
     parts();
     steps_->begin_again();
-    stream();
+    streams();
     at_ = at;
   });
 }
 
 void StreamPartRun::pause() {
   parts_->pause();
-  stream_->pause();
+  for (const StreamLeaf& stream : streams_) stream.run->pause();
 }
 
 Status StreamPartRun::write_journal(const std::string& path, const Cursor& at) {
-  return stream_->write_journal(path, steps_->stream_place(at));
+  if (streams_.size() == 1)
+    return streams_.front().run->write_journal(path, steps_->stream_place(streams_.front().leaf, at));
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error) && !std::filesystem::create_directory(path, error))
+    return invalid_argument(fmt::format(
+        "journal(): {} is no folder and cannot become one ({}); several streams have a journal each, in a folder", path,
+        error ? error.message() : "there is a file of that name"));
+  for (const StreamLeaf& stream : streams_)
+    FOREBAY_RETURN_IF_ERROR(
+        stream.run->write_journal(journal_in(path, stream.path), steps_->stream_place(stream.leaf, at)));
+  return {};
 }
 
 void StreamPartRun::add_to(Ledger& ledger) const {
   parts_->add_to(ledger);
-  stream_->add_to(ledger);
+  StreamStats& all = ledger.stream.emplace();
+  for (const StreamLeaf& stream : streams_) add_stream(stream.run->stats(), state_key(stream), all);
 }
 
 void StreamPartRun::stop() {
-  stream_->stop();
+  for (const StreamLeaf& stream : streams_) stream.run->stop();
   parts_->stop();
 }
 
 void StreamPartRun::release() {
   parts_->release();
-  stream_->release();
+  for (const StreamLeaf& stream : streams_) stream.run->release();
 }
 
 }  // namespace forebay

@@ -1,8 +1,11 @@
 // Tests a loader over a mix with a stream, through the C++ API.
 #include "loader/run/stream_part_run.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -79,6 +82,46 @@ TEST(StreamPart, changes_of_weights_leave_the_stream_at_its_place) {
   EXPECT_EQ(other->load_state(state).code(), Code::kStateMismatch);
   ASSERT_TRUE(other->load_state_of_changed_parts(state).ok());
   EXPECT_EQ(ids_of(next_batches(*other, 5)), ids_of(rest));
+}
+
+// Two files that are followed, beside an array. Old samples come of all three.
+TEST(StreamPart, two_streams_and_old_samples_go_on_from_a_state) {
+  const ScratchFolder folder;
+  folder.write("a.jsonl", json_lines(900));
+  folder.write("b.jsonl", json_lines(500));
+  const auto pipeline = [&](int64_t batch) {
+    const auto followed = [&](const char* name) {
+      return jsonl(folder.path(name), {.fields = {{"x", "int64"}}, .follow = true});
+    };
+    return mix({{"old", arrays({{"x", counting(300)}}).shuffle()},
+                {"a", followed("a.jsonl")},
+                {"b", followed("b.jsonl")}},
+               {.weights = {{"old", 1}, {"a", 2}, {"b", 1}}, .samples = 512})
+        .rehearse(4, 30, {.by = ""})
+        .batch(batch);
+  };
+  const auto loader = opened(pipeline(12), {.seed = 3});
+  const std::vector<Batch> first = next_batches(*loader, 10);
+  const std::string state = loader->state();
+  const std::vector<Batch> rest = next_batches(*loader, 12);
+  std::set<std::pair<int32_t, int64_t>> before;
+  std::set<int32_t> parts_of_old;
+  for (const std::vector<Batch>* batches : {&first, &rest}) {
+    for (const Batch& batch : *batches) {
+      const size_t fresh = std::min<size_t>(batch.ids.size(), 12);
+      for (size_t row = fresh; row < batch.ids.size(); ++row) {
+        EXPECT_TRUE(before.contains({batch.parts[row], batch.ids[row]}));
+        parts_of_old.insert(batch.parts[row]);
+      }
+      for (size_t row = 0; row < fresh; ++row) before.insert({batch.parts[row], batch.ids[row]});
+    }
+  }
+  EXPECT_EQ(parts_of_old, (std::set<int32_t>{0, 1, 2}));
+  EXPECT_EQ(loader->stats().stream->partitions.size(), 2u);
+
+  const auto resumed = opened(pipeline(12), {.seed = 3, .resources = {.threads = 1}});
+  ASSERT_TRUE(resumed->load_state(state).ok());
+  EXPECT_EQ(ids_of(next_batches(*resumed, 12)), ids_of(rest));
 }
 
 TEST(StreamPart, options_that_do_not_apply_are_refused) {

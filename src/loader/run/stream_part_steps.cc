@@ -20,42 +20,81 @@ Cursor planned_end(const IndexedItinerary& plan, const Cursor& at) {
 
 void StreamPartSteps::begin_again() {
   const Lock lock(mutex_);
-  fetched_ = {};
+  fetched_.assign(parts_.size(), {});
 }
 
 // The records of the step at `at` over all ranks; some may lie behind the end of the stream.
-StreamPartSteps::Records StreamPartSteps::records_of(const IndexedItinerary& plan, const Cursor& at) const {
-  return {number_at(at), number_at(planned_end(plan, at))};
+StreamPartSteps::Records StreamPartSteps::records_of(const Part& part, const IndexedItinerary& plan,
+                                                     const Cursor& at) const {
+  return {number_at(part, at), number_at(part, planned_end(plan, at))};
 }
 
 // The number of positions in the step at `at`, which begins a step of the plan. 0: there is no such
-// step, because the stream has ended.
+// step, because a stream has ended.
 int64_t StreamPartSteps::size_at(const IndexedItinerary& plan, const Cursor& at) const {
   const int64_t whole = planned_end(plan, at).position - at.position;
-  const std::optional<int64_t> end = part_.stream->end();
-  if (!end) return whole;
-  const int64_t draw = *end - part_.numbers->number_at({});
-  const Order::Use ended = plan.plan().position_of(part_.leaf, {0, draw});
-  if (ended.epoch > at.epoch) return whole;
-  const int64_t left = ended.epoch < at.epoch ? 0 : std::clamp<int64_t>(ended.position - at.position, 0, whole);
+  int64_t left = whole;
+  for (const Part& part : parts_) {
+    const std::optional<int64_t> end = part.stream->end();
+    if (!end) continue;
+    const Order::Use ended = plan.plan().position_of(part.leaf, {0, *end - part.numbers->number_at({})});
+    if (ended.epoch > at.epoch) continue;
+    left = ended.epoch < at.epoch ? 0 : std::clamp<int64_t>(ended.position - at.position, 0, left);
+  }
   return left < whole && batches_.last == LastPolicy::kDrop ? 0 : left;
 }
 
 std::optional<int64_t> StreamPartSteps::batches(const Cursor& at) const {
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
-  const bool is_endless = plan->plan().size() >= plan->plan().order(part_.leaf).size();
+  const bool is_endless = std::ranges::any_of(
+      parts_, [&](const Part& part) { return plan->plan().size() >= plan->plan().order(part.leaf).size(); });
   return is_endless ? std::nullopt : plan->batches(at);
 }
 
 bool StreamPartSteps::finished(const Cursor& at) const {
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
   if (plan->finished(at)) return true;
-  return part_.stream->end() && size_at(*plan, plan->normalized(at)) == 0;
+  const bool has_end = std::ranges::any_of(parts_, [](const Part& part) { return part.stream->end().has_value(); });
+  return has_end && size_at(*plan, plan->normalized(at)) == 0;
+}
+
+Status StreamPartSteps::failure() const {
+  for (const Part& part : parts_) FOREBAY_RETURN_IF_ERROR(part.numbers->failure());
+  return {};
+}
+
+// Records of several streams may be awaited at once.
+std::string StreamPartSteps::awaited() const {
+  std::string all;
+  for (const Part& part : parts_) {
+    const std::string one = part.numbers->awaited();
+    if (!one.empty()) all += all.empty() ? one : "; " + one;
+  }
+  return all;
 }
 
 void StreamPartSteps::set_awaited(const Cursor& at) {
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
-  if (!finished(at)) part_.stream->set_awaited(records_of(*plan, plan->normalized(at)).end);
+  if (finished(at)) return;
+  for (const Part& part : parts_) part.stream->set_awaited(records_of(part, *plan, plan->normalized(at)).end);
+}
+
+bool StreamPartSteps::decide_now(const Cursor& requested) {
+  const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
+  if (finished(requested)) return false;
+  const Cursor at = plan->normalized(requested);
+  bool all = true;
+  std::vector<std::pair<const Part*, int64_t>> late;
+  for (const Part& part : parts_) {
+    const Records records = records_of(part, *plan, at);
+    if (records.first == records.end || part.stream->decided() >= records.end || part.stream->end()) continue;
+    all &= part.stream->options().on_underrun != OnUnderrun::kWait;
+    late.emplace_back(&part, records.end);
+  }
+  // Nothing is gained by a decision without records while the step waits for another stream.
+  if (!all) return false;
+  for (const auto& [part, end] : late) all &= part->stream->decide_now(end);
+  return all;
 }
 
 bool StreamPartSteps::request_step(const Cursor& requested) {
@@ -63,48 +102,58 @@ bool StreamPartSteps::request_step(const Cursor& requested) {
   const std::shared_ptr<const IndexedItinerary> plan = plan_->steps();
   if (plan->finished(requested)) return true;
   const Cursor at = plan->normalized(requested);
-  const Records records = records_of(*plan, at);
+  bool all = true;
+  // Records of all streams are requested at once, so that they arrive side by side.
+  for (const Part& part : parts_) all &= request_records(part, *plan, at);
+  return all;
+}
+
+// Requests the records of a stream in the step at `at`. Returns whether they are here.
+bool StreamPartSteps::request_records(const Part& part, const IndexedItinerary& plan, const Cursor& at) {
+  const Records records = records_of(part, plan, at);
   // A stream is not read before a step needs it: the weight of its part may be 0.
   if (records.first == records.end) return true;
-  if (!part_.stream->request(records.end)) return false;
-  if (!part_.remote) return true;
-  fetch_ahead(*plan, at);
-  return part_.remote->all_available(own_numbers(*plan, at));
+  if (!part.stream->request(records.end)) return false;
+  if (!part.remote) return true;
+  fetch_ahead(part, plan, at);
+  return part.remote->all_available(own_numbers(part, plan, at));
 }
 
 // Fetches this rank's records of the next decided steps, too, so that these need no request each.
-void StreamPartSteps::fetch_ahead(const IndexedItinerary& plan, Cursor at) {
-  const int64_t decided = part_.stream->decided();
+void StreamPartSteps::fetch_ahead(const Part& part, const IndexedItinerary& plan, Cursor at) {
+  const int64_t decided = part.stream->decided();
   std::vector<int64_t> numbers;
   {
     const Lock lock(mutex_);
+    Cursor& fetched = fetched_[static_cast<size_t>(&part - parts_.data())];
     for (int step = 0; step < kStepsFetchedAhead && !finished(at); ++step) {
       const bool cut = size_at(plan, at) < planned_end(plan, at).position - at.position;
-      if (!cut && records_of(plan, at).end > decided) break;
+      if (!cut && records_of(part, plan, at).end > decided) break;
       const Cursor next = plan.normalized(planned_end(plan, at));
-      if (!is_before(at, fetched_)) {
-        const std::vector<int64_t> own = own_numbers(plan, at);
+      if (!is_before(at, fetched)) {
+        const std::vector<int64_t> own = own_numbers(part, plan, at);
         numbers.insert(numbers.end(), own.begin(), own.end());
-        fetched_ = next;
+        fetched = next;
       }
       at = next;
     }
   }
-  part_.remote->start_fetch(numbers);
+  part.remote->start_fetch(numbers);
 }
 
-// The numbers of this rank's records in the step at `at`.
-std::vector<int64_t> StreamPartSteps::own_numbers(const IndexedItinerary& plan, const Cursor& at) const {
+// The numbers of this rank's records of a stream in the step at `at`.
+std::vector<int64_t> StreamPartSteps::own_numbers(const Part& part, const IndexedItinerary& plan,
+                                                  const Cursor& at) const {
   std::vector<int64_t> numbers;
   const std::optional<StepPlan> step = planned(plan, at);
   if (!step) return numbers;
   for (const Row& row : step->rows)
-    if (row.branch == part_.leaf) numbers.push_back(row.id);
+    if (row.branch == part.leaf) numbers.push_back(row.id);
   return numbers;
 }
 
 std::optional<StepPlan> StreamPartSteps::step(const Cursor& at) {
-  // request_step() comes first: by then the stream's end is known if it is near.
+  // request_step() comes first: by then the end of a stream is known if it is near.
   if (finished(at) || !request_step(at)) return std::nullopt;
   return planned(*plan_->steps(), at);
 }
@@ -117,7 +166,7 @@ std::optional<StepPlan> StreamPartSteps::planned(const IndexedItinerary& plan, c
   const int64_t size = size_at(plan, at);
   if (size == 0) return std::nullopt;
   if (size < batches_.batch_size * batches_.world_size) {
-    // The few samples before the end of the stream are assigned to ranks like the last ones of an
+    // The few samples before the end of a stream are assigned to ranks like the last ones of an
     // epoch. Both repeat samples of the same step: the records of earlier ones are released.
     const EqualBatches last({size, batches_.batch_size, batches_.world_size, batches_.last});
     last.rows({at.epoch, 0}, rank_, &step->rows);
@@ -125,8 +174,11 @@ std::optional<StepPlan> StreamPartSteps::planned(const IndexedItinerary& plan, c
     plan.locate(at.epoch, step->rows);
     step->after = plan.normalized({at.epoch, at.position + size, at.step + 1});
   }
-  for (Row& row : step->rows)
-    if (row.branch == part_.leaf) row.id = part_.numbers->number_at({0, row.place, 0});
+  for (const Part& part : parts_)
+    for (Row& row : step->rows)
+      if (row.branch == part.leaf) row.id = part.numbers->number_at({0, row.place, 0});
+  for (const Part& part : parts_)
+    add_missing_rows(part.stream->missing(number_at(part, step->at), number_at(part, step->after)), part.leaf, *step);
   return step;
 }
 

@@ -15,12 +15,12 @@
 
 namespace forebay {
 
-/// The steps of a plan, one of whose leaves is the log of a stream: draw n of this leaf is record n.
-/// So the plan says at which positions records come, and the stream which records these are. A step
+/// The steps of a plan, some of whose leaves are logs of streams: draw n of such a leaf is record n.
+/// So the plan says at which positions records come, and the streams which records these are. A step
 /// is known once the records of all ranks in it are decided and those of this rank are here. The
-/// steps end before the first position that has no record, because the stream has ended.
+/// steps end before the first position that has no record, because its stream has ended.
 ///
-/// Places of the stream count its draws: the place before draw n is {0, n, 0}. The step source of a
+/// Places of a stream count its draws: the place before draw n is {0, n, 0}. The step source of a
 /// StreamPartRun. May be used from any thread.
 class StreamPartSteps final : public StepSource {
  public:
@@ -30,25 +30,28 @@ class StreamPartSteps final : public StepSource {
     std::shared_ptr<StreamItinerary> numbers;  ///< maps places of the stream to numbers of records
     std::shared_ptr<StepRecords> remote;       ///< null: this rank reads all records itself
   };
-  /// `batches`: sizes of a step, for the last records of the stream; its epoch_size is not used.
-  StreamPartSteps(std::shared_ptr<CurrentSteps> plan, Part part, const ScheduleOptions& batches, int64_t rank)
-      : plan_(std::move(plan)), part_(std::move(part)), batches_(batches), rank_(rank) {}
+  /// `batches`: sizes of a step, for the last records of a stream; its epoch_size is not used.
+  StreamPartSteps(std::shared_ptr<CurrentSteps> plan, std::vector<Part> parts, const ScheduleOptions& batches,
+                  int64_t rank)
+      : plan_(std::move(plan)), parts_(std::move(parts)), batches_(batches), rank_(rank), fetched_(parts_.size()) {}
 
-  /// The place of the stream before the step at `at`.
-  Cursor stream_place(const Cursor& at) const { return {0, plan_->next_place(part_.leaf, at).position, 0}; }
-  /// Called after a seek of the stream, and after a change of the plan.
+  /// The place of the stream of a leaf before the step at `at`.
+  Cursor stream_place(size_t leaf, const Cursor& at) const { return {0, plan_->next_place(leaf, at).position, 0}; }
+  /// Called after a seek of the streams, and after a change of the plan.
   void begin_again();
 
   int64_t batch_size() const override { return plan_->batch_size(); }
-  /// Nothing if no other part and no number of samples ends the epoch before the stream does.
+  /// Nothing if no other part and no number of samples ends the epoch before a stream does.
   std::optional<int64_t> batches(const Cursor& at) const override;
   bool epoch_over(const Cursor& at) const override { return plan_->epoch_over(at); }
   bool finished(const Cursor& at) const override;
   bool request_step(const Cursor& at) override;
   void set_awaited(const Cursor& at) override;
+  /// False as long as a stream that waits for its records lacks some of the step.
+  bool decide_now(const Cursor& at) override;
   std::optional<StepPlan> step(const Cursor& at) override;
-  Status failure() const override { return part_.numbers->failure(); }
-  std::string awaited() const override { return part_.numbers->awaited(); }
+  Status failure() const override;
+  std::string awaited() const override;
   int64_t replacements(size_t branch) const override { return plan_->replacements(branch); }
   int64_t replacement(const Row& row, int64_t attempt) const override { return plan_->replacement(row, attempt); }
   std::shared_ptr<const Order> order(size_t branch) const override { return plan_->order(branch); }
@@ -59,19 +62,23 @@ class StreamPartSteps final : public StepSource {
   struct Records {
     int64_t first = 0, end = 0;
   };
-  int64_t number_at(const Cursor& at) const { return part_.numbers->number_at(stream_place(at)); }
-  Records records_of(const IndexedItinerary& plan, const Cursor& at) const;
+  int64_t number_at(const Part& part, const Cursor& at) const {
+    return part.numbers->number_at(stream_place(part.leaf, at));
+  }
+  Records records_of(const Part& part, const IndexedItinerary& plan, const Cursor& at) const;
   int64_t size_at(const IndexedItinerary& plan, const Cursor& at) const;
   std::optional<StepPlan> planned(const IndexedItinerary& plan, const Cursor& at) const;
-  std::vector<int64_t> own_numbers(const IndexedItinerary& plan, const Cursor& at) const;
-  void fetch_ahead(const IndexedItinerary& plan, Cursor at);
+  std::vector<int64_t> own_numbers(const Part& part, const IndexedItinerary& plan, const Cursor& at) const;
+  bool request_records(const Part& part, const IndexedItinerary& plan, const Cursor& at);
+  void fetch_ahead(const Part& part, const IndexedItinerary& plan, Cursor at);
 
   const std::shared_ptr<CurrentSteps> plan_;
-  const Part part_;
+  const std::vector<Part> parts_;
   const ScheduleOptions batches_;
   const int64_t rank_;
   Mutex mutex_;
-  Cursor fetched_ FOREBAY_GUARDED_BY(mutex_);  // remote records of the steps before it were requested
+  // Of each part: remote records of the steps before that place were requested.
+  std::vector<Cursor> fetched_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -15,12 +15,12 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kOldSamples = 300;
-constexpr size_t kStream = 1;  // leaf of the stream
 
+// The first leaf is a data set, and the others are streams.
 std::shared_ptr<const PlanNode> plan_with(std::vector<double> weights) {
   std::vector<std::unique_ptr<PlanNode>> leaves;
   leaves.push_back(leaf_node(shuffled_order(kOldSamples, 3)));
-  leaves.push_back(leaf_node(sequential_order(int64_t{1} << 53)));
+  while (leaves.size() < weights.size()) leaves.push_back(leaf_node(sequential_order(int64_t{1} << 53)));
   return mix_node(std::move(leaves), {.seed = 4, .stages = {{0, std::move(weights)}}}).value();
 }
 
@@ -30,34 +30,64 @@ class NoSelection final : public Selection {
   int64_t id_at(int64_t index) const override { return index; }
 };
 
-/// The steps of one rank over a log in memory.
+using Logs = std::vector<std::shared_ptr<MemoryLog>>;
+
+// Logs with so many records each, which end.
+Logs logs_with(const std::vector<int64_t>& records) {
+  Logs logs;
+  for (const int64_t count : records) logs.push_back(log_with({count}));
+  for (const auto& log : logs) log->end();
+  return logs;
+}
+
+/// The steps of one rank over logs in memory, one for each stream of the plan.
 struct RankSteps {
-  RankSteps(std::shared_ptr<MemoryLog> log, std::shared_ptr<const PlanNode> plan, ScheduleOptions batches, int64_t rank,
-            std::optional<int64_t> epochs = std::nullopt)
-      : stream(std::make_shared<AwaitedStream>(std::move(log), decisions_of(5))),
-        numbers(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{})) {
+  RankSteps(const Logs& logs, std::shared_ptr<const PlanNode> plan, ScheduleOptions batches, int64_t rank,
+            std::optional<int64_t> epochs = std::nullopt) {
+    for (const auto& log : logs) {
+      const auto stream = std::make_shared<AwaitedStream>(log, decisions_of(5));
+      streams.push_back(stream);
+      stream->on_arrival([first = streams.front().get()] { first->arrive(); });
+      parts.push_back(
+          {parts.size() + 1, stream, std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{}), nullptr});
+    }
     batches.epoch_size = plan->size();
     auto indexed = std::make_shared<IndexedItinerary>(
-        plan, std::vector<BranchSamples>(2, BranchSamples{std::make_shared<NoSelection>()}),
+        plan, std::vector<BranchSamples>(1 + logs.size(), BranchSamples{std::make_shared<NoSelection>()}),
         std::make_shared<EqualBatches>(batches), rank, epochs);
-    steps = std::make_unique<StreamPartSteps>(std::make_shared<CurrentSteps>(std::move(indexed)),
-                                              StreamPartSteps::Part{kStream, stream, numbers, nullptr}, batches, rank);
-    go_to({}, stream->beginning());
+    steps = std::make_unique<StreamPartSteps>(std::make_shared<CurrentSteps>(std::move(indexed)), parts, batches, rank);
+    std::vector<StreamPlace> beginnings;
+    for (const auto& stream : streams) beginnings.push_back(stream->beginning());
+    go_to({}, beginnings);
   }
-  void go_to(const Cursor& at, StreamPlace place) {
-    const int64_t number = place.number;
-    stream->seek(std::move(place));
-    numbers->set_anchor(steps->stream_place(at), number);
+  void go_to(const Cursor& at, const std::vector<StreamPlace>& places) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      streams[i]->seek(places[i]);
+      parts[i].numbers->set_anchor(steps->stream_place(parts[i].leaf, at), places[i].number);
+    }
     steps->begin_again();
   }
-  StreamPlace place_at(const Cursor& at) const { return stream->place(numbers->number_at(steps->stream_place(at))); }
+  // What states say of the streams, as it is read again.
+  std::vector<StreamPlace> places_at(const Cursor& at) const {
+    std::vector<StreamPlace> places;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const int64_t number = parts[i].numbers->number_at(steps->stream_place(parts[i].leaf, at));
+      places.push_back(*saved_and_loaded(streams[i]->place(number), streams[i]->log().partitions()));
+    }
+    return places;
+  }
   std::optional<StepPlan> step(const Cursor& at) {
-    const bool known = stream->wait_for([&] { return steps->finished(at) || steps->request_step(at); });
+    // The first stream is told of the arrivals of all.
+    const bool known = streams.front()->wait_for([&] { return steps->finished(at) || steps->request_step(at); });
     return known ? steps->step(at) : std::nullopt;
   }
 
-  std::shared_ptr<AwaitedStream> stream;
-  std::shared_ptr<StreamItinerary> numbers;
+  ~RankSteps() {
+    for (const auto& stream : streams) stream->stop();
+  }
+
+  std::vector<std::shared_ptr<AwaitedStream>> streams;
+  std::vector<StreamPartSteps::Part> parts;
   std::unique_ptr<StreamPartSteps> steps;
 };
 
@@ -74,14 +104,14 @@ void add_rows(const StepPlan& plan, DrawnRows& rows) {
   }
 }
 
-// The rows of the plan itself, up to the first position whose record the stream does not have.
-DrawnRows expected_rows(const PlanNode& plan, int64_t records, int64_t epochs) {
+// The rows of the plan itself, up to the first position whose record its stream does not have.
+DrawnRows expected_rows(const PlanNode& plan, const std::vector<int64_t>& records, int64_t epochs) {
   DrawnRows rows;
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     for (int64_t position = 0; position < plan.size(); ++position) {
       std::vector<Draw> draw(1);
       plan.draws(epoch, position, draw);
-      if (draw[0].leaf == kStream && draw[0].index >= records) return rows;
+      if (draw[0].leaf > 0 && draw[0].index >= records[draw[0].leaf - 1]) return rows;
       rows.emplace(Position(epoch, position), draw[0]);
     }
   }
@@ -89,15 +119,18 @@ DrawnRows expected_rows(const PlanNode& plan, int64_t records, int64_t epochs) {
 }
 
 TEST(StreamPartSteps, records_come_at_the_positions_of_the_plan_until_there_are_no_more) {
-  const auto plan = plan_with({1, 2});
-  for (const int64_t records : {0, 1, 7, 100, 601, 1500}) {
+  const std::vector<std::vector<int64_t>> all = {{0},      {1},        {7},         {100},           {601},
+                                                 {1500},   {0, 500},   {500, 0},    {33, 1500},      {1500, 33},
+                                                 {90, 61}, {600, 420}, {1500, 900}, {400, 300, 200}, {200, 300, 400}};
+  for (const std::vector<int64_t>& records : all) {
+    const std::vector<double> weights = {1, 2, 1.3, 0.7};
+    const auto plan = plan_with({weights.begin(), weights.begin() + 1 + static_cast<std::ptrdiff_t>(records.size())});
     for (const int64_t world : {1, 2, 3}) {
-      auto log = log_with({records});
-      log->end();
+      const Logs logs = logs_with(records);
       DrawnRows rows;
       std::vector<int64_t> steps_of;
       for (int64_t rank = 0; rank < world; ++rank) {
-        RankSteps ranked(log, plan, {.batch_size = 7, .world_size = world}, rank, 2);
+        RankSteps ranked(logs, plan, {.batch_size = 7, .world_size = world}, rank, 2);
         Cursor at;
         int64_t steps = 0;
         for (; const auto step = ranked.step(at); ++steps) {
@@ -108,24 +141,25 @@ TEST(StreamPartSteps, records_come_at_the_positions_of_the_plan_until_there_are_
         EXPECT_TRUE(ranked.steps->finished(at));
         steps_of.push_back(steps);
       }
-      EXPECT_EQ(rows, expected_rows(*plan, records, 2)) << records << " records, " << world << " ranks";
+      EXPECT_EQ(rows, expected_rows(*plan, records, 2))
+          << testing::PrintToString(records) << " records, " << world << " ranks";
       EXPECT_EQ(std::vector<int64_t>(steps_of.size(), steps_of[0]), steps_of);
     }
   }
 }
 
 TEST(StreamPartSteps, a_run_goes_on_at_any_place_with_other_batches) {
-  const auto plan = plan_with({1, 2});
-  auto log = log_with({500, 500, 500});
-  log->end();
+  const auto plan = plan_with({1, 2, 1});
+  const Logs logs = {log_with({500, 500, 500}), log_with({700, 50})};
+  for (const auto& log : logs) log->end();
   std::mt19937 random(1);
-  const DrawnRows expected = expected_rows(*plan, 1500, 2);
+  const DrawnRows expected = expected_rows(*plan, {1500, 750}, 2);
   DrawnRows rows;
   Cursor at;
-  std::optional<StreamPlace> place;
+  std::optional<std::vector<StreamPlace>> places;
   for (bool more = true; more;) {
-    RankSteps part(log, plan, {.batch_size = std::uniform_int_distribution<int64_t>(1, 40)(random)}, 0, 2);
-    if (place) part.go_to(at, *saved_and_loaded(*place, log->partitions()));
+    RankSteps part(logs, plan, {.batch_size = std::uniform_int_distribution<int64_t>(1, 40)(random)}, 0, 2);
+    if (places) part.go_to(at, *places);
     for (int steps = 0; steps < 5 && more; ++steps) {
       const auto step = part.step(at);
       more = step.has_value();
@@ -133,7 +167,7 @@ TEST(StreamPartSteps, a_run_goes_on_at_any_place_with_other_batches) {
       add_rows(*step, rows);
       at = step->after;
     }
-    place = part.place_at(at);
+    places = part.places_at(at);
   }
   EXPECT_EQ(rows, expected);
 }
@@ -141,7 +175,7 @@ TEST(StreamPartSteps, a_run_goes_on_at_any_place_with_other_batches) {
 TEST(StreamPartSteps, a_step_is_known_once_its_records_have_come) {
   const auto plan = plan_with({1, 2});
   auto log = log_with({5});
-  RankSteps part(log, plan, {.batch_size = 60}, 0);
+  RankSteps part({log}, plan, {.batch_size = 60}, 0);
   EXPECT_FALSE(part.steps->request_step({}));
   ASSERT_TRUE(log->wait_idle(1));
   EXPECT_FALSE(part.steps->step({})) << "not all of its records are there";
@@ -155,19 +189,17 @@ TEST(StreamPartSteps, a_stream_is_not_read_before_a_step_needs_it) {
   auto log = log_with({100});
   std::atomic<int> readers = 0;
   log->before_reader = [&] { ++readers; };
-  RankSteps part(log, plan_with({1, 0}), {.batch_size = 60}, 0);
+  RankSteps part({log}, plan_with({1, 0}), {.batch_size = 60}, 0);
   EXPECT_TRUE(part.step({}));
-  part.stream->stop();
+  part.streams.front()->stop();
   EXPECT_EQ(readers, 0);
 }
 
 TEST(StreamPartSteps, the_rest_before_the_end_is_dropped_or_filled_up) {
   const auto plan = plan_with({1, 2});
-  const auto whole = static_cast<int64_t>(expected_rows(*plan, 100, 1).size());
+  const auto whole = static_cast<int64_t>(expected_rows(*plan, {100}, 1).size());
   for (const LastPolicy last : {LastPolicy::kDrop, LastPolicy::kPad}) {
-    auto log = log_with({100});
-    log->end();
-    RankSteps part(log, plan, {.batch_size = 32, .last = last}, 0);
+    RankSteps part(logs_with({100}), plan, {.batch_size = 32, .last = last}, 0);
     Cursor at;
     int64_t rows = 0, steps = 0;
     for (; const auto step = part.step(at); ++steps) {

@@ -10,7 +10,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
 #include "loader/describe/step_arguments.h"
-#include "loader/peers/open_job.h"
+#include "loader/peers/open_stream_groups.h"
 #include "loader/run/stream_settings.h"
 #include "telemetry/log.h"
 
@@ -39,12 +39,21 @@ Result<std::shared_ptr<JournalReader>> open_repeated_journal(const std::string& 
 
 }  // namespace
 
-Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source,
-                                                   const StreamPart& part) {
+Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source) {
+  // Wrong options are reported before the ranks meet.
+  FOREBAY_RETURN_IF_ERROR(check_stream_options(input.options));
+  FOREBAY_ASSIGN(const auto groups, open_stream_groups(input.options, input.rank_info, 1));
+  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> run, open_part(input, source, {.group = groups.front()}));
+  if (groups.front()) groups.front()->job()->set_run(stream_terms(input, {run->settings()}));
+  return run;
+}
+
+Result<std::shared_ptr<StreamRun>> StreamRun::open_part(const RunInput& input, const StreamSource& source,
+                                                        const StreamPart& part) {
   FOREBAY_RETURN_IF_ERROR(check_stream_options(input.options));
   const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
-  std::shared_ptr<StreamRun> run(new StreamRun(input));
+  std::shared_ptr<StreamRun> run(new StreamRun(input, part));
   const auto step_records = static_cast<double>(schedule.batch_size * schedule.world_size) * part.share;
   StreamOptions options =
       stream_options_of(input.description(), input.options, std::max<int64_t>(static_cast<int64_t>(step_records), 1));
@@ -54,15 +63,9 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   if (options.policy == BufferPolicy::kSpill) {
     FOREBAY_ASSIGN(options.spill, open_spill_space(input.description(), *source.log()));
   }
-  // The job comes before the stream, which reads only a part of the log if other ranks read the
-  // rest, and before the replay buffer, of which each rank of a job retains a share.
-  if (!journal) FOREBAY_RETURN_IF_ERROR(run->join_job());
   run->open_stream(source.log(), options, journal);
-  // The stream comes before the job's terms, which name its options, and both of its possible
-  // guides are set before it first seeks, in begin().
-  if (run->group_)
-    run->group_->lead_or_follow(*run->stream_,
-                                stream_terms(input, schedule, run->stream_->options(), run->stream_->log(), part));
+  // Both of its possible guides are set before it first seeks, in begin().
+  if (run->group_) run->group_->lead_or_follow(*run->stream_);
   FOREBAY_RETURN_IF_ERROR(run->open_replay(source.log()));
   // The source returns replayed records, too, so it comes after the replay buffer.
   run->source_ = source.over(run->stream_, run->replay_);
@@ -92,19 +95,8 @@ void StreamRun::open_itinerary(const ScheduleOptions& schedule) {
   if (reading_) steps_->set_records(reading_);
 }
 
-// If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
-Status StreamRun::join_job() {
-  const LoaderOptions& options = input_.options;
-  if (input_.rank_info.world_size > 1 && !peers_requested(options.job.peers))
-    return invalid_argument(
-        fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
-                    "\"launcher\" or a folder that they share",
-                    input_.rank_info.world_size));
-  const auto service = std::make_shared<StreamService>();
-  FOREBAY_ASSIGN(std::shared_ptr<Job> job, open_job(options.job.peers, input_.rank_info,
-                                                    {{std::string(kStreamServiceName), service}}, options.stop));
-  if (job) group_ = std::make_shared<StreamGroup>(std::move(job), service);
-  return {};
+std::vector<RunTerms::Term> StreamRun::settings() const {
+  return settings_of_stream(input_.description(), stream_->options(), stream_->log(), name_);
 }
 
 // Lets each rank read only a part of the log. This needs a policy under which no rank needs all
@@ -189,14 +181,14 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
         "on with what comes after it was loaded");
 }
 
-void StreamRun::save(Checkpoint& state) const {
+StreamState StreamRun::state_at(const Cursor& at) const {
   (void)journal_.flush();
-  state.stream = {stream_->log().partitions(), stream_->place(steps_->number_at(state.cursor))};
+  return {stream_->log().partitions(), stream_->place(steps_->number_at(at))};
 }
 
-Result<Run::Resume> StreamRun::load(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(StreamPlace place, place_of(*saved.stream));
-  return Resume([this, at = saved.cursor, place = std::move(place)] { resume_at(at, place); });
+Result<Run::Resume> StreamRun::load_at(const Cursor& at, const StreamState& state) {
+  FOREBAY_ASSIGN(StreamPlace place, place_of(state));
+  return Resume([this, at, place = std::move(place)] { resume_at(at, place); });
 }
 
 // InvalidArgument if this log cannot have the place; StateMismatch if it is of another stream.
@@ -244,9 +236,11 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   return journal_.start(*stream_, path, steps_->number_at(at));
 }
 
-void StreamRun::add_to(Ledger& ledger) const {
+void StreamRun::add_to(Ledger& ledger) const { ledger.stream = stats(); }
+
+StreamStats StreamRun::stats() const {
   const Stream::Stats stats = stream_->stats();
-  StreamStats& out = ledger.stream.emplace();
+  StreamStats out;
   out.arrived = stats.arrived;
   out.trimmed = stats.trimmed;
   out.missing = stats.missing;
@@ -268,6 +262,7 @@ void StreamRun::add_to(Ledger& ledger) const {
   const std::vector<std::string>& partitions = stream_->log().partitions();
   for (size_t p = 0; p < partitions.size(); ++p)
     out.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
+  return out;
 }
 
 void StreamRun::release() {

@@ -3,7 +3,10 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "cluster/run_terms.h"
+#include "forebay/stats/stream.h"
 #include "loader/run/run.h"
 #include "loader/run/run_journal.h"
 #include "stream/journal.h"
@@ -18,9 +21,10 @@ namespace forebay {
 
 /// What a stream is to the pipeline of a run.
 struct StreamPart {
-  double share = 1;  ///< its share of each global batch, about
-  /// Identifies the steps of the run that it is a part of; empty if it is all of the data.
-  std::string steps = {};
+  double share = 1;       ///< its share of each global batch, about
+  std::string name = {};  ///< of the part; empty if it is all of the data
+  /// The ranks that read it; null if there is one, or if each of them repeats a journal.
+  std::shared_ptr<StreamGroup> group = nullptr;
 };
 
 /// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
@@ -28,10 +32,14 @@ struct StreamPart {
 /// owns the stream and the exchange of records with other ranks.
 class StreamRun final : public Run, public std::enable_shared_from_this<StreamRun> {
  public:
-  /// InvalidArgument if an option does not apply to streams, or journal= names a file of another
-  /// kind. NotFound if there is no such journal.
-  static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source,
-                                                 const StreamPart& part = {});
+  /// Opens a run over all of the data, and connects the ranks. InvalidArgument if an option does not
+  /// apply to streams, or journal= names a file of another kind. NotFound if there is no such
+  /// journal.
+  static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source);
+  /// Opens a run over a part of the data. Its opener tells the ranks the settings(). Errors are those
+  /// of open().
+  static Result<std::shared_ptr<StreamRun>> open_part(const RunInput& input, const StreamSource& source,
+                                                      const StreamPart& part);
   ~StreamRun() override { stop(); }
 
   /// Its samples are the records of the stream.
@@ -42,8 +50,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   const std::shared_ptr<StreamItinerary>& itinerary() const { return steps_; }
   /// Records that other ranks read for this one. Null if this rank reads all records itself.
   std::shared_ptr<StepRecords> remote_records() const { return reading_; }
-  /// The ranks that read the stream; null if there is one.
-  std::shared_ptr<Job> job() const { return group_ ? group_->job() : nullptr; }
+  /// The settings of the stream that must be equal on all ranks.
+  std::vector<RunTerms::Term> settings() const;
   /// Adds the memory of its records.
   void add_accounts(std::vector<ByteBudget::Account>& accounts) const;
 
@@ -54,15 +62,20 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void begin(const std::shared_ptr<Runner>& runner) override;
 
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
-  std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
+  std::shared_ptr<RunSamples> samples(std::vector<SampleLabels> labels) override;
+  /// Its records, as samples of a branch.
+  std::shared_ptr<ReplayBranch> replayed(SampleLabels labels);
 
   Status before_batch(const Cursor& at) override;
   /// Releases records before the next batch.
   void advanced_to(const Cursor& at) override { stream_->delivered(steps_->number_at(at)); }
 
-  /// Flushes the journal first, so that it covers all records before the state, also after a kill.
-  void save(Checkpoint& state) const override;
-  Result<Resume> load(const Checkpoint& saved) override;
+  // A state at a place. The journal is flushed first, so that it covers all records before the
+  // state, also after a kill.
+  void save(Checkpoint& state) const override { state.streams[""] = state_at(state.cursor); }
+  Result<Resume> load(const Checkpoint& saved) override { return load_at(saved.cursor, saved.streams.at("")); }
+  StreamState state_at(const Cursor& at) const;
+  Result<Resume> load_at(const Cursor& at, const StreamState& state);
   bool is_endless() const override { return true; }
   void pause() override { stream_->stop(); }
   /// Logs records to that file from the next decision on. Unavailable if the file cannot be
@@ -71,14 +84,15 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   Status write_journal(const std::string& path, const Cursor& at) override;
 
   void add_to(Ledger& ledger) const override;
+  StreamStats stats() const;
   void stop() override;
   void release() override;
 
  private:
-  class Samples;  // in stream_samples.cc
+  class Replayed;    // in stream_samples.cc
+  class NewRecords;  // there, too
 
-  explicit StreamRun(const RunInput& input) : input_(input) {}
-  Status join_job();
+  StreamRun(const RunInput& input, const StreamPart& part) : input_(input), name_(part.name), group_(part.group) {}
   void open_stream(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options,
                    const std::shared_ptr<JournalReader>& journal);
   void share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options);
@@ -90,6 +104,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void resume_at(const Cursor& at, StreamPlace place);
 
   const RunInput& input_;
+  const std::string name_;                    // of the part; or ""
+  const std::shared_ptr<StreamGroup> group_;  // null: one rank, or ranks that repeat a journal
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;
@@ -99,7 +115,6 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   bool repeats_ = false;
 
   RunJournal journal_;
-  std::shared_ptr<StreamGroup> group_;        // null: one rank, or ranks that repeat a journal
   std::shared_ptr<AssignedReading> reading_;  // null: this rank reads all records itself
   std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory
 };

@@ -8,30 +8,29 @@
 
 #include <fmt/format.h>
 
+#include "loader/run/run_samples.h"
 #include "loader/run/sample_labels.h"
 #include "loader/run/stream_run.h"
 
 namespace forebay {
 
-/// The records of a stream's steps. Records in the replay buffer are retained by ReplayRecords.
-class StreamRun::Samples final : public RunSamples {
+/// The records of a stream. Those in the replay buffer are retained by ReplayRecords.
+class StreamRun::Replayed final : public ReplayBranch {
  public:
-  Samples(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
+  Replayed(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
 
-  Result<std::vector<Rehearsal::Sample>> new_samples(const StepPlan& step) const override {
-    const auto [from, to] = numbers_of(step);
-    const std::vector<int64_t> missing = run_->stream_->missing(from, to);
-    std::vector<Rehearsal::Sample> samples;
-    for (int64_t number = from; number < to; ++number) {
-      if (std::binary_search(missing.begin(), missing.end(), number)) continue;
-      FOREBAY_ASSIGN(const int64_t label, labels_.of_record(*run_->source_, number));
-      samples.push_back({number, label});
+  int64_t id_at(int64_t place, int64_t) const override { return run_->steps_->number_at({0, place, 0}); }
+  bool is_missing(int64_t id) const override { return run_->repeats() && !run_->stream_->missing(id, id + 1).empty(); }
+  Result<std::vector<int64_t>> labels(std::span<const int64_t>, std::span<const int64_t> ids) const override {
+    std::vector<int64_t> labels;
+    for (const int64_t number : ids) {
+      FOREBAY_ASSIGN(labels.emplace_back(), labels_.of_record(*run_->source_, number));
     }
-    return samples;
+    return labels;
   }
   // Retains the records however far the run gets. One of the ranks has each, in memory or on disk.
-  Status retain(const StepPlan& step, std::span<const int64_t> entered) override {
-    return run_->replay_->retain(*run_->stream_, entered, numbers_of(step).second);
+  Status retain(std::span<const int64_t> entered, int64_t next) override {
+    return run_->replay_->retain(*run_->stream_, entered, next);
   }
   void release(std::span<const int64_t> left) override { run_->replay_->release(left); }
   void start_fetch(std::span<const int64_t> ids) override {
@@ -69,18 +68,35 @@ class StreamRun::Samples final : public RunSamples {
   }
 
  private:
-  // Returns the numbers of a step's records over all ranks: the first, and one after the last.
-  std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const {
-    const int64_t from = run_->steps_->number_at(step.at);
-    return {from, from + run_->steps_->size_at(from)};
-  }
-
   const SampleLabels labels_;
   const std::shared_ptr<StreamRun> run_;
 };
 
-std::shared_ptr<RunSamples> StreamRun::samples(const SampleLabels& labels) {
-  return std::make_shared<Samples>(labels, shared_from_this());
+/// The records of the steps of a stream by itself.
+class StreamRun::NewRecords final : public RunSamples {
+ public:
+  NewRecords(std::shared_ptr<ReplayBranch> stream, std::shared_ptr<const StreamRun> run)
+      : RunSamples({std::move(stream)}), run_(std::move(run)) {}
+
+ private:
+  std::vector<Drawn> drawn(const StepPlan& step) const override {
+    const int64_t from = run_->steps_->number_at(step.at);
+    const int64_t to = from + run_->steps_->size_at(from);
+    std::vector<Drawn> records;
+    for (int64_t number = from; number < to; ++number)
+      if (!branch(0).is_missing(number)) records.push_back({0, number, number});
+    return records;
+  }
+
+  const std::shared_ptr<const StreamRun> run_;
+};
+
+std::shared_ptr<ReplayBranch> StreamRun::replayed(SampleLabels labels) {
+  return std::make_shared<Replayed>(std::move(labels), shared_from_this());
+}
+
+std::shared_ptr<RunSamples> StreamRun::samples(std::vector<SampleLabels> labels) {
+  return std::make_shared<NewRecords>(replayed(std::move(labels.front())), shared_from_this());
 }
 
 }  // namespace forebay

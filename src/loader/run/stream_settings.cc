@@ -109,24 +109,28 @@ Result<std::shared_ptr<SpillSpace>> open_spill_space(const Description& descript
   return SpillSpace::open(budget.folder, budget.bytes);
 }
 
-RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, const StreamOptions& options,
-                      const RecordLog& log, const StreamPart& part) {
-  const Description& description = input.description();
-  const LoaderOptions& loader = input.options;
+std::vector<RunTerms::Term> settings_of_stream(const Description& description, const StreamOptions& options,
+                                               const RecordLog& log, const std::string& part) {
   const int64_t window = options.shuffled ? static_cast<int64_t>(options.decision_records) : 0;
   const OpSpec* const buffer = find_step(description, OpEffect::kBuffering);
-  const OpSpec* const rehearse = find_step(description, OpEffect::kReplay);
+  const std::string of = part.empty() ? "" : fmt::format(" of '{}'", part);
+  return {{"window" + of, fmt::format("{}", window)},
+          {"the stream" + of, log.identity()},
+          {".buffer" + of, buffer == nullptr ? "block, wait" : policies_of(*buffer)}};
+}
+
+RunTerms stream_terms(const RunInput& input, const std::vector<std::vector<RunTerms::Term>>& streams) {
+  const LoaderOptions& loader = input.options;
+  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
+  const OpSpec* const rehearse = find_step(input.description(), OpEffect::kReplay);
   RunTerms all{{{"seed", fmt::format("{}", loader.seed)},
                 {"batch size", fmt::format("{}", schedule.batch_size)},
                 {"ranks", fmt::format("{}", schedule.world_size)},
-                {"window", fmt::format("{}", window)},
                 {"steps_per_epoch", fmt::format("{}", loader.stream.steps_per_epoch.value_or(0))},
                 {"epochs", fmt::format("{}", loader.epochs.value_or(0))},
-                {"the stream", log.identity()},
-                {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
                 {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
-  if (!part.steps.empty())
-    all.terms.push_back({"the parts", part.steps, "give all ranks the same parts, weights, steps and epochs="});
+  for (const std::vector<RunTerms::Term>& settings : streams)
+    all.terms.insert(all.terms.end(), settings.begin(), settings.end());
   return all;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cluster/run_terms.h"
 #include "loader/run/run.h"
@@ -10,8 +12,6 @@
 #include "stream/stream_options.h"
 
 namespace forebay {
-
-struct StreamPart;
 
 // What a pipeline's description and the loader's options say about a stream. The functions keep no
 // state; StreamRun calls them on the consumer's thread while it opens.
@@ -34,9 +34,13 @@ Result<std::shared_ptr<ReplayDisk>> open_replay_disk(const Description& descript
 /// records of this log cannot be written to a disk.
 Result<std::shared_ptr<SpillSpace>> open_spill_space(const Description& description, const RecordLog& log);
 
-/// The settings that must be equal on all ranks: they decide which rank has which record, how many
-/// steps there are, and what ranks exchange. `log` is the stream's.
-RunTerms stream_terms(const RunInput& input, const ScheduleOptions& schedule, const StreamOptions& options,
-                      const RecordLog& log, const StreamPart& part);
+/// The settings of a stream that must be equal on all ranks: they decide which records come next, and
+/// what ranks exchange. `log` is the stream's. `part` is the name of the part that it is, or "".
+std::vector<RunTerms::Term> settings_of_stream(const Description& description, const StreamOptions& options,
+                                               const RecordLog& log, const std::string& part);
+
+/// All settings that the ranks of a run over streams must share: those that decide which rank has
+/// which record and how many steps there are, and those of each stream.
+RunTerms stream_terms(const RunInput& input, const std::vector<std::vector<RunTerms::Term>>& streams);
 
 }  // namespace forebay

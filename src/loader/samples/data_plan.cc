@@ -16,6 +16,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/stream_parts.h"
 #include "loader/describe/zip_source.h"
+#include "pipeline/cache_rules.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
 #include "plan/continued_mix.h"
@@ -165,14 +166,20 @@ class PlanBuilder {
   std::map<std::string, PartSize> sizes_;
 };
 
-// The fields of a branch's batches by name, as far as they are known without user code.
+// The fields of a branch's samples by name, as far as they are known without user code.
 struct KnownFields {
   std::vector<std::string> names;
   bool open_ended = false;  // user code may add others
 };
 
 KnownFields fields_of(const BranchData& data) {
-  const Schema schema = infer(data.branch.description, data.source->schema(), catalog()).schemas.back();
+  const std::vector<OpSpec>& steps = data.branch.description.steps();
+  // The field of a replay that is no step on samples belongs to batches alone.
+  const auto end = std::ranges::find_if(steps, [](const OpSpec& op) {
+    return catalog().has_effect(op, OpEffect::kReplay) && !rehearses_here(op, catalog());
+  });
+  const std::vector<Schema> schemas = infer(data.branch.description, data.source->schema(), catalog()).schemas;
+  const Schema& schema = schemas[static_cast<size_t>(end - steps.begin()) - 1];
   KnownFields known{{}, schema.open_ended};
   for (const Field& field : schema) known.names.push_back(field.name);
   return known;

@@ -22,8 +22,9 @@ bool are_offsets_of(const RecordLog& log, const std::vector<std::string>& offset
 
 }  // namespace
 
-FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock)
-    : job_(std::move(job)), clock_(clock), stream_(stream),
+FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::string service,
+                                     const StreamClock& clock)
+    : job_(std::move(job)), service_(std::move(service)), clock_(clock), stream_(stream),
       thread_([this](std::stop_token stop) { request_decisions(std::move(stop)); }) {}
 
 void FollowedDecisions::stop() {
@@ -138,8 +139,8 @@ bool FollowedDecisions::is_current(const RankRequest& asked) const {
 
 // A response that was damaged in transfer counts as a failed call.
 Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
-  FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
-                                            {kMaxLeaderBytes, kRankDeadline}, stop));
+  FOREBAY_ASSIGN(Buffer response,
+                 job_->ask(0, service_, encode_rank_request(request), {kMaxLeaderBytes, kRankDeadline}, stop));
   if (request.kind != Asks::kSignOfLife) FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
   return response;
 }

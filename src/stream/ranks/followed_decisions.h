@@ -29,7 +29,9 @@ namespace forebay {
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
  public:
-  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock = StreamClock::real());
+  /// `service`: name of the stream's service on rank 0.
+  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::string service = std::string(kStreamServiceName),
+                    const StreamClock& clock = StreamClock::real());
   ~FollowedDecisions() override { stop(); }
   void stop();
 
@@ -63,6 +65,7 @@ class FollowedDecisions final : public DecisionGuide {
   void note_other_run(uint64_t run) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<Job> job_;
+  const std::string service_;
   const StreamClock& clock_;
   Stream& stream_;
   mutable Mutex mutex_;

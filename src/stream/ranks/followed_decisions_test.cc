@@ -18,7 +18,7 @@ class FollowedDecisionsTest : public testing::Test {
         : stream(log_with({100}), decisions_of(10)),
           job(rank_job(*test.network_, rank, 3, std::make_shared<StreamService>())) {
       job->set_run({});
-      decisions = std::make_shared<FollowedDecisions>(job, stream, test.clock_);
+      decisions = std::make_shared<FollowedDecisions>(job, stream, std::string(kStreamServiceName), test.clock_);
       stream.set_guide(decisions);
     }
     ~Follower() { decisions->stop(); }

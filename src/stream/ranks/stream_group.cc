@@ -17,22 +17,21 @@ constexpr std::chrono::seconds kLivenessCheckInterval{1};  // between checks for
 
 }  // namespace
 
-StreamGroup::StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service)
-    : job_(std::move(job)), service_(std::move(service)) {
+StreamGroup::StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service, std::string name)
+    : job_(std::move(job)), service_(std::move(service)), name_(std::move(name)) {
   service_->set_rank(rank(), ranks());
 }
 
 StreamGroup::~StreamGroup() { close(); }
 
-void StreamGroup::lead_or_follow(Stream& stream, RunTerms terms) {
-  job_->set_run(std::move(terms));
+void StreamGroup::lead_or_follow(Stream& stream) {
   if (rank() == 0) {
     service_->set_leader(&stream);
     stream.set_publisher(service_);
     if (ranks() > 1)
       watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
   } else {
-    followed_ = std::make_shared<FollowedDecisions>(job_, stream);
+    followed_ = std::make_shared<FollowedDecisions>(job_, stream, name_);
     stream.set_guide(followed_);
   }
 }
@@ -53,7 +52,7 @@ Result<std::vector<ResponseItem>> StreamGroup::ask(RankRequest::Kind kind, int r
                                                    const std::stop_token& stop) const {
   const size_t count = items.size();
   const RankRequest request{kind, this->rank(), run_, std::move(items)};
-  FOREBAY_ASSIGN(const Buffer response, job_->ask(rank, kStreamServiceName, encode_rank_request(request),
+  FOREBAY_ASSIGN(const Buffer response, job_->ask(rank, name_, encode_rank_request(request),
                                                   {max_rank_items_bytes(kind, count), kRankDeadline}, stop));
   return parse_rank_items(kind, count, response);
 }
@@ -75,8 +74,6 @@ void StreamGroup::close() {
   // longer need this rank.
   service_->linger();
   service_->set_leader(nullptr);
-  // Waits for calls of the service in progress, which may still call the stream.
-  job_->close();
 }
 
 // Ranks that hold records for this rank need not wait for it any longer.
@@ -86,8 +83,8 @@ void StreamGroup::say_goodbye() {
     if (to == rank()) continue;
     const auto done = std::make_shared<std::promise<void>>();
     heard.push_back(done->get_future());
-    job_->call(to, kStreamServiceName, encode_rank_request({RankRequest::Kind::kGoodbye, rank(), run_}),
-               {0, kGoodbyeDeadline}, {}, [done](const Result<Buffer>&) { done->set_value(); });
+    job_->call(to, name_, encode_rank_request({RankRequest::Kind::kGoodbye, rank(), run_}), {0, kGoodbyeDeadline}, {},
+               [done](const Result<Buffer>&) { done->set_value(); });
   }
   for (const std::future<void>& one : heard) one.wait();
 }

@@ -23,20 +23,21 @@ namespace forebay {
 /// same connections ranks send each other records of their replay buffers, and the records that
 /// each of them reads for all.
 ///
-/// A StreamRun makes and closes it. ask() may be called from any thread. It shares the job, whose
-/// listener serves `service`, and ends that listener in close().
+/// A StreamRun closes it. ask() may be called from any thread. It shares the job with the groups of
+/// other streams; the job's listener serves `service` under a name of its own.
 class StreamGroup {
  public:
-  StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
+  StreamGroup(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service,
+              std::string name = std::string(kStreamServiceName));
   ~StreamGroup();
 
   int rank() const { return job_->rank(); }
   int ranks() const { return job_->ranks(); }
   const std::shared_ptr<Job>& job() const { return job_; }
   /// Makes `stream` decide for all ranks (rank 0), or follow rank 0. The stream must live until
-  /// close(). `terms`: the settings that must be equal on all ranks. On a rank with other settings
-  /// the stream fails with StateMismatch.
-  void lead_or_follow(Stream& stream, RunTerms terms = {});
+  /// close(). On a rank whose job has other settings (Job::set_run()) the stream fails with
+  /// StateMismatch. The job's settings are set before the stream first seeks.
+  void lead_or_follow(Stream& stream);
   /// Lets other ranks request the records of this rank's replay buffer.
   void serve_replay(std::shared_ptr<const ReplayRecords> replay) { service_->serve_replay(std::move(replay)); }
   /// Lets other ranks request the records that this rank reads for all of them.
@@ -51,8 +52,9 @@ class StreamGroup {
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
   void begin_run();
-  /// Tells the other ranks that this one requests nothing more, waits until they have fetched from
-  /// it all that they need, some seconds at most, and closes the job's listener.
+  /// Tells the other ranks that this one requests nothing more, and waits until they have fetched
+  /// from it all that they need, some seconds at most. No other rank causes a call of the stream
+  /// after it. The job's listener stays open, for other streams.
   void close();
 
  private:
@@ -61,6 +63,7 @@ class StreamGroup {
 
   const std::shared_ptr<Job> job_;
   const std::shared_ptr<StreamService> service_;
+  const std::string name_;                       // of `service_`
   std::shared_ptr<FollowedDecisions> followed_;  // null on rank 0
   std::atomic<uint64_t> run_ = 0;
   int readers_ = 1;  // ranks below this number decide or read partitions, and so get requests

@@ -83,8 +83,9 @@ TEST_F(StreamGroupTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) 
 TEST_F(StreamGroupTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
   AwaitedStream leads(log, decisions_of(10)), follows(log, decisions_of(10));
-  first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
-  second_->lead_or_follow(follows, {{{"seed", "8"}, {"batch size", "5"}}});
+  first_->job()->set_run({{{"seed", "7"}, {"batch size", "5"}}});
+  second_->job()->set_run({{{"seed", "8"}, {"batch size", "5"}}});
+  for (const auto& [rank, stream] : {std::pair(first_, &leads), {second_, &follows}}) rank->lead_or_follow(*stream);
   leads.seek(leads.beginning());
   EXPECT_TRUE(wait_known(leads, 10));
   for (int times = 0; times < 2; ++times) {  // also after it has gone elsewhere
@@ -187,6 +188,53 @@ TEST_F(StreamGroupTest, rank_0_stays_until_the_others_know_where_the_run_begins)
   closes.get();
   second_->close();
   for (Stream* const stream : {&leads, &follows}) stream->stop();
+}
+
+// The groups of one rank for two streams, over one job.
+struct TwoStreams {
+  TwoStreams(SimulatedNetwork& network, int rank) {
+    const std::vector<std::string> addresses = rank_addresses(2);
+    const auto way = static_rendezvous(addresses, kRanksPass.token, kRanksPass.generation);
+    const auto a = std::make_shared<StreamService>(), b = std::make_shared<StreamService>();
+    const std::shared_ptr<Job> job = *Job::open({.transport = network.transport(),
+                                                 .rank = rank,
+                                                 .own = {addresses[static_cast<size_t>(rank)], kRanksPass},
+                                                 .services = {{"a", a}, {"b", b}}},
+                                                *way, {});
+    job->set_run({{{"seed", "7"}}});
+    groups = {std::make_shared<StreamGroup>(job, a, "a"), std::make_shared<StreamGroup>(job, b, "b")};
+    for (size_t i = 0; i < 2; ++i) {
+      groups[i]->lead_or_follow(*streams[i]);
+      groups[i]->begin_run();
+      streams[i]->seek(streams[i]->beginning());
+    }
+  }
+
+  const std::vector<std::shared_ptr<AwaitedStream>> streams = {
+      std::make_shared<AwaitedStream>(log_with({100, 100}), decisions_of(10)),
+      std::make_shared<AwaitedStream>(log_with({30, 90, 40}), decisions_of(4))};
+  std::vector<std::shared_ptr<StreamGroup>> groups;
+};
+
+TEST(StreamGroups, ranks_follow_two_streams_over_one_job_and_one_of_them_may_end) {
+  const std::shared_ptr<SimulatedNetwork> network = SimulatedNetwork::make({});
+  const TwoStreams leads(*network, 0), follows(*network, 1);
+  for (const size_t i : {0, 1}) {
+    ASSERT_TRUE(wait_known(*leads.streams[i], 40));
+    ASSERT_TRUE(wait_known(*follows.streams[i], 40)) << follows.streams[i]->failure().to_string();
+    EXPECT_EQ(keys(*follows.streams[i], 0, 40), keys(*leads.streams[i], 0, 40));
+  }
+  for (const TwoStreams* rank : {&follows, &leads}) {
+    rank->groups[0]->close();
+    rank->streams[0]->stop();
+  }
+  ASSERT_TRUE(wait_known(*leads.streams[1], 120));
+  ASSERT_TRUE(wait_known(*follows.streams[1], 120)) << follows.streams[1]->failure().to_string();
+  EXPECT_EQ(keys(*follows.streams[1], 0, 120), keys(*leads.streams[1], 0, 120));
+  for (const TwoStreams* rank : {&follows, &leads}) {
+    rank->groups[1]->close();
+    rank->streams[1]->stop();
+  }
 }
 
 }  // namespace

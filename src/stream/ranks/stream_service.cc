@@ -28,8 +28,9 @@ void StreamService::set_rank(int rank, int ranks) {
 }
 
 void StreamService::set_leader(Stream* stream) {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   stream_ = stream;
+  call_ended_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return calls_ == 0; });
 }
 
 void StreamService::serve_replay(std::shared_ptr<const ReplayRecords> replay) {
@@ -170,7 +171,7 @@ std::vector<FoundItem> StreamService::find_log_records(const RankRequest& reques
 Buffer StreamService::find_decision(const RankRequest& request) {
   const int64_t first = request.first();
   Buffer response;
-  Stream* to_notify = nullptr;
+  bool may_decide_again = false;
   {
     const Lock lock(mutex_);
     if (std::optional<LeaderResponse> other = other_run_response(request)) return encode_leader_response(*other);
@@ -181,11 +182,9 @@ Buffer StreamService::find_decision(const RankRequest& request) {
     // A later decision exists, so none will ever begin at `first`.
     if (decision->first != first) return encode_leader_response({Kind::kNoSuchDecision});
     response = decision->second;
-    to_notify = note_request(request.rank, first);
+    may_decide_again = note_request(request.rank, first);
   }
-  // Called without the lock, which the stream takes while it holds its own. The stream is alive:
-  // StreamGroup::close() waits for these calls before the stream is destroyed.
-  if (to_notify != nullptr) to_notify->look_again();
+  if (may_decide_again) let_decide();
   return response;
 }
 
@@ -198,13 +197,27 @@ LeaderResponse StreamService::find_beginning(const RankRequest& request) {
 }
 
 void StreamService::note_goodbye(const RankRequest& request) {
-  Stream* to_notify = nullptr;
   {
     const Lock lock(mutex_);
-    if (request.run != run_ || !is_other_rank(request.rank)) return;
-    to_notify = note_request(request.rank, kLeft);
+    if (request.run != run_ || !is_other_rank(request.rank) || !note_request(request.rank, kLeft)) return;
   }
-  if (to_notify != nullptr) to_notify->look_again();
+  let_decide();
+}
+
+// Lets the stream look for what it may decide now. Calls it without the lock, which the stream takes
+// while it holds its own.
+void StreamService::let_decide() {
+  Stream* stream = nullptr;
+  {
+    const Lock lock(mutex_);
+    if (stream_ == nullptr) return;
+    stream = stream_;
+    ++calls_;
+  }
+  stream->look_again();
+  const Lock lock(mutex_);
+  --calls_;
+  call_ended_.notify_all();
 }
 
 void StreamService::note_heard(int rank) {
@@ -228,13 +241,13 @@ bool StreamService::is_other_rank(int rank) const {
   return rank != rank_ && static_cast<size_t>(rank) < last_requested_.size();
 }
 
-// Records a request of a rank. Returns the stream if it may decide again now and could not before;
-// null otherwise. The caller calls its look_again() without the lock.
-Stream* StreamService::note_request(int rank, int64_t first) {
+// Records a request of a rank. Returns whether the stream may decide again now and could not before:
+// the caller then calls let_decide().
+bool StreamService::note_request(int rank, int64_t first) {
   int64_t& asked = last_requested_[static_cast<size_t>(rank)];
   asked = std::max(asked, first);
   request_arrived_.notify_all();
-  return drop_acknowledged() ? stream_ : nullptr;
+  return drop_acknowledged();
 }
 
 // Drops the decisions that all ranks have: a rank that requests a decision has all earlier ones.

@@ -33,7 +33,8 @@ class StreamService final : public Service, public DecisionObserver {
 
   /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void set_rank(int rank, int ranks);
-  /// Sets the stream that decides for all ranks, on rank 0. Null: it no longer exists.
+  /// Sets the stream that decides for all ranks, on rank 0. Null: there is none any more. Returns
+  /// once no call of the stream before it is in progress.
   void set_leader(Stream* stream);
   /// Serves the records of this rank's replay buffer to other ranks.
   void serve_replay(std::shared_ptr<const ReplayRecords> replay);
@@ -70,7 +71,8 @@ class StreamService final : public Service, public DecisionObserver {
   bool is_other_rank(int rank) const FOREBAY_REQUIRES(mutex_);
   bool all_have_last_decision() const FOREBAY_REQUIRES(mutex_);
   bool all_have_left() const FOREBAY_REQUIRES(mutex_);
-  [[nodiscard]] Stream* note_request(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
+  [[nodiscard]] bool note_request(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
+  void let_decide();
   bool drop_acknowledged() FOREBAY_REQUIRES(mutex_);
   template <typename T>
   T under_lock(T StreamService::* member) const {
@@ -84,8 +86,9 @@ class StreamService final : public Service, public DecisionObserver {
 
   const StreamClock& clock_;
   mutable Mutex mutex_;
-  CondVar request_arrived_;
+  CondVar request_arrived_, call_ended_;
   Stream* stream_ FOREBAY_GUARDED_BY(mutex_) = nullptr;
+  int calls_ FOREBAY_GUARDED_BY(mutex_) = 0;  // calls of `stream_` in progress
   int rank_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::optional<std::vector<std::string>> beginning_ FOREBAY_GUARDED_BY(mutex_);
