@@ -19,6 +19,7 @@
 namespace forebay {
 
 class BlockSource;  // src/runtime/block_source.h
+class PassResults;  // src/loader/samples/pass_results.h
 struct Ledger;
 
 /// How a bad sample is treated: its error is raised, the batch is shorter, or another sample takes
@@ -123,6 +124,9 @@ struct LoaderOptions {
   std::map<std::string, std::string> storage_options = {};
   /// For bindings and servers: provides the memory of batches. Null: memory of this process.
   std::shared_ptr<BlockSource> batch_memory = {};
+  /// For servers: what loaders with an equal pipeline and seed found in their passes over the data
+  /// set. Null: this loader makes its passes itself.
+  std::shared_ptr<PassResults> passes = {};
   bool log_warnings = true;  ///< false: the caller reports Loader::warnings() to its user
   /// Ends open(), which may have a long listing to read. Loader::close() ends everything later.
   std::stop_token stop = {};

@@ -11,6 +11,15 @@
 
 namespace forebay {
 
+/// User code of a pipeline in the form that a server loads. Faces of other languages make it; a
+/// server of the same language (ServerOptions::load_code) reads it.
+struct PortableCode {
+  std::string source;    ///< where the server finds the pipeline with its functions; empty: no code
+  std::string pipeline;  ///< text that identifies the pipeline without its functions
+  /// For each function a text that names it and is equal for equal functions only.
+  std::vector<std::string> functions = {};
+};
+
 /// The server that makes the batches of a SharedLoader.
 struct ShareOptions {
   /// "auto": the host's server, which is started if none runs, and restarted if it was killed.
@@ -23,6 +32,9 @@ struct ShareOptions {
   /// The program `forebay` that "auto" starts, and the words before its arguments. Empty: the
   /// program on PATH.
   std::vector<std::string> program = {};
+  /// The user code of the pipeline, if it has some. `server` then names a server for such code, which
+  /// is started with `program` if it does not run.
+  PortableCode code = {};
 };
 
 /// A BatchLoader whose batches another process makes for the loaders of this host: see `forebay
@@ -33,8 +45,9 @@ struct ShareOptions {
 /// batches are valid for as long as the parent lives.
 class SharedLoader final : public BatchLoader {
  public:
-  /// Errors: those of Loader::open(); InvalidArgument for pipelines that hold user code or arrays
-  /// in memory, and for `peers`; NotFound or Unavailable if there is no such server.
+  /// Errors: those of Loader::open(); InvalidArgument for pipelines that hold arrays in memory, or
+  /// user code without ShareOptions::code, and for `peers`; StateMismatch if another loader of the
+  /// group has other functions; NotFound or Unavailable if there is no such server.
   static Result<std::unique_ptr<SharedLoader>> open(const Pipeline& pipeline, LoaderOptions options = {},
                                                     ShareOptions share = {});
   ~SharedLoader() override;

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._pinned import PinnedMemory
+    from ._user_pipelines import UserPipeline
+    from .pipeline import Pipeline
 
 
 def _integer(name: str, value: Any) -> int:
@@ -54,8 +56,10 @@ def _peers(peers: Any, mesh: Any = None) -> dict[str, Any]:
     return {"peers": given, "token": "", "generation": None, "meet": None}
 
 
-def _share(share: Any, together: Any, functions: Any) -> dict[str, Any]:
-    """Returns the engine's options for the server that makes the batches, and how to start it."""
+def _share(share: Any, together: Any, pipeline: Pipeline, output: str) -> tuple[dict[str, Any], UserPipeline | None]:
+    """Returns the engine's options for the server that makes the batches, and how to start it; and
+    the pipeline in the server's form if it has functions, which must live as long as the loader.
+    """
     if isinstance(together, bool):
         number = int(together)
     else:
@@ -65,16 +69,21 @@ def _share(share: Any, together: Any, functions: Any) -> dict[str, Any]:
     if share is None:
         if number:
             raise InvalidArgument("together= is for loaders that share an engine: give share=\"auto\", too")
-        return {"share": None, "together": 0, "program": []}
+        return {"share": None, "together": 0, "program": [], "code": None}, None
     if not isinstance(share, (str, os.PathLike)) or not os.fspath(share):
         raise InvalidArgument(f'share is {share!r}; it is "auto", the name or the socket of a server, or None')
-    if functions:
-        names = ", ".join(str(getattr(function, "name", function)) for function in functions.values())
+    if not pipeline._functions:
+        return {"share": os.fspath(share), "together": number, "program": _program(), "code": None}, None
+    if share != "auto":
+        names = ", ".join(str(getattr(function, "name", function)) for function in pipeline._functions.values())
         raise InvalidArgument(
-            f"share=: the batches are made by another process, which has no functions of yours, and this pipeline has {names}; "
-            "use share=None for it"
+            f"share={os.fspath(share)!r}: that server is a program without Python, and this pipeline has functions of yours, {names}; "
+            'use share="auto", which starts a server that runs them, or share=None'
         )
-    return {"share": os.fspath(share), "together": number, "program": _program()}
+    from ._user_pipelines import UserPipeline
+
+    portable = UserPipeline(pipeline, output)
+    return {"share": portable.server, "together": number, "program": portable.program, "code": portable.core}, portable
 
 
 def _program() -> list[str]:

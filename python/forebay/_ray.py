@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping
 
 from . import _core
 from ._options import _count_or_auto
@@ -49,19 +49,9 @@ def _packed(pipeline: Pipeline, ray: Any) -> bytes:
 
 def _unpacked(packed: bytes, ray: Any) -> Pipeline:
     steps, functions = ray.cloudpickle.loads(packed)
-    return Pipeline(_description_of(steps), functions)
+    from ._user_pipelines import description_of
 
-
-def _description_of(steps: Sequence[Any]) -> Any:
-    """Returns the description whose `portable_steps()` these are."""
-    (name, args, label, parts), *rest = steps
-    if parts:
-        description = _core.Description.of_parts(name, [(part, _description_of(inner)) for part, inner in parts], json.loads(args))
-    else:
-        description = _core.Description.source(name, json.loads(args), label)
-    for name, args, label, _ in rest:
-        description = description.append(name, json.loads(args), label)
-    return description
+    return Pipeline(description_of(steps), functions)
 
 
 # In a worker

@@ -179,7 +179,7 @@ class DatasetItems:
         return fields_of(item, self.name)
 
 
-class _Calls:
+class Calls:
     """The calls of one loader. A pool's threads take and answer them."""
 
     def __init__(self, core: _core.Loader, functions: dict[int, Any]) -> None:
@@ -203,6 +203,9 @@ class _Calls:
         slot.what = lambda: f"{function.name} has been working on {call.place}"
         return lambda: self._answer(call, function)
 
+    def answer(self, call: Any, slot: Slot) -> None:
+        self._answer(call, self._function(slot, call.step))
+
     def _function(self, slot: Slot, step: int) -> Any:
         # Looked up for each call, because the function may have moved.
         function = self.functions[step]
@@ -221,15 +224,19 @@ class _Calls:
     def _fail(self, call: Any, name: str, error: BaseException) -> None:
         error = can_leave_a_loop(error, name)
         note = f"in {name} at {call.place}"
-        self._keep((error, note), lambda token, kept: call.fail(text_of(error), token, kept, is_of_sample(error)))
+        self._keep(self._failure(error, note), lambda held: call.fail(text_of(error), held, is_of_sample(error)))
 
-    def _keep(self, what: Any, hand_over: Callable[[int, _core.KeptObjects], None]) -> None:
+    def _failure(self, error: BaseException, note: str) -> Any:
+        """Returns what is kept of an exception."""
+        return error, note
+
+    def _keep(self, what: Any, hand_over: Callable[[_core.HeldObject], None]) -> None:
         """Keeps an object until the engine drops its token, which `hand_over` gives to it."""
         self.forget_dropped()
         token = next(self.tokens)
         self.objects[token] = what
         try:
-            hand_over(token, self.kept)
+            hand_over(self.kept.hold(token))
         except BaseException:
             del self.objects[token]  # a traceback holds the call, which counts as failed when nothing holds it
             raise
@@ -237,6 +244,18 @@ class _Calls:
     def forget_dropped(self) -> None:
         for token in self.kept.take_dropped():
             self.objects.pop(token, None)
+
+
+def portable_exception(failure: UserFailure) -> BaseException:
+    """Returns the exception that a user function raised in a server."""
+    told, note = _unpickled(failure.exception)
+    return with_note(told.exception("in the server that makes the batches"), note)
+
+
+def _unpickled(content: Any) -> Any:
+    import pickle  # only clients of a server need it
+
+    return pickle.loads(content)
 
 
 def finish(call: Any, answer: Any, keep: Callable[[Any, Callable], None]) -> None:
@@ -263,12 +282,13 @@ class Workers:
     """
 
     def __init__(
-        self, core: _core.Loader, functions: dict[int, Any], count: int, processes: int | None = None
+        self, core: _core.Loader | _core.ServedLoader, functions: dict[int, Any], count: int, processes: int | None = None,
+        calls: type[Calls] = Calls,
     ) -> None:
         # Sizes are not chosen yet while a filter is being evaluated.
         processes = processes or core.stats()["threads"] or len(os.sched_getaffinity(0))
         self._processes = LoaderProcesses(functions, processes)
-        self._calls = _Calls(core, self._processes.functions)
+        self._calls = calls(core, self._processes.functions)
         here = [function.name for function in functions.values() if not isinstance(function, (InProcesses, Movable))]
         # The pool must not refer back to this object: dropping the loader drops this object, which
         # closes everything.
@@ -278,6 +298,10 @@ class Workers:
     def start(self) -> None:
         if self._calls.functions:
             self._pool.start()
+
+    def answer(self, call: _core.SampleCall | _core.BatchCall) -> None:
+        """Answers a call that was taken before the threads began, on this thread."""
+        self._calls.answer(call, Slot(0))
 
     def decisions(self) -> list[tuple[float, int, int]]:
         """Returns `Pool.decisions`."""
@@ -293,14 +317,18 @@ class Workers:
         """Returns the exception that a user function raised, with its traceback and a note on
         where.
         """
-        return with_note(*self._calls.objects[failure.token])
+        if isinstance(failure.exception, int):
+            return with_note(*self._calls.objects[failure.exception])
+        return portable_exception(failure)
 
     def taken(self, batch: _core.Batch[Any]) -> Any:
         """Returns what the training loop gets for a batch: the object that `.collate` made of it,
         or the batch itself.
         """
-        token = batch._token
-        return batch if token is None else self._calls.objects.pop(token)
+        held = batch._object
+        if held is None:
+            return batch
+        return self._calls.objects.pop(held) if isinstance(held, int) else _unpickled(held)
 
     def stop(self) -> list[str]:
         """Waits, once, for the threads of a closed loader. Returns descriptions of the user code

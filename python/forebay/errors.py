@@ -167,11 +167,13 @@ class DataWarning(UserWarning):
 
 
 class UserFailure(Exception):
-    """Carries the token of an exception that a user function raised. Never leaves the package."""
+    """Carries an exception that a user function raised: its token, or its pickle if it was raised in
+    a server. Never leaves the package.
+    """
 
-    def __init__(self, token: int) -> None:
-        super().__init__(token)
-        self.token = token
+    def __init__(self, exception: int | bytes) -> None:
+        super().__init__(exception)
+        self.exception = exception
 
 
 _CLASSES = {

@@ -35,7 +35,7 @@ from ._options import (
 )
 from ._parts import own
 from ._typing import TYPE_CHECKING, Any, Array, Generic, NoReturn, overload
-from ._workers import STUCK_AFTER_S, Workers, default_workers
+from ._workers import STUCK_AFTER_S, Workers, default_workers, portable_exception
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline, collates
@@ -147,11 +147,13 @@ class Loader(LoaderReports, Generic[Array]):
         share: one engine for the processes of a host. "auto": the host's server makes the batches;
             it is started if none runs, and restarted if it was killed. Otherwise the name of a
             running server, or the path of its socket (`forebay serve --socket`). The batches are
-            byte for byte the same as without it, but read-only. Not for pipelines with your own
-            functions or with arrays in memory. See docs/reference/shared.md.
+            byte for byte the same as without it, but read-only. For pipelines with your own functions
+            "auto" starts a server in a Python process, to which they are pickled. Not for arrays in
+            memory. See docs/reference/shared.md.
         together: with `share`. True: loaders of the same pipeline, seed and rank get the same
             batches, which are made once for all of them. A number: the first batch also waits, at
-            most a minute, for this number of loaders. A loader that falls behind by more than a few
+            most a minute, for this number of loaders; StateMismatch if one of them has other
+            functions. A loader that falls behind by more than a few
             batches continues on its own.
         pin_memory: with output="torch", and if there is an accelerator: tensors are in memory that
             PyTorch has pinned, from which `.to("cuda", non_blocking=True)` copies while the model
@@ -221,6 +223,7 @@ class Loader(LoaderReports, Generic[Array]):
         if not self._place_given and (group := _process_group.place()):
             rank, world_size = group
         self._pinned = _pinned(pin_memory, output)
+        shared, self._user_pipeline = _share(share, together, pipeline, output)
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
@@ -240,7 +243,7 @@ class Loader(LoaderReports, Generic[Array]):
             "hosts": _count("hosts", hosts, least=1),
             "local_ranks": local_ranks,
             **_peers(peers, mesh),
-            **_share(share, together, pipeline._functions),
+            **shared,
             "convert": self._pinned.tensor if self._pinned else _converter(output),
             "batch_memory": self._pinned.blocks if self._pinned else None,
         }
@@ -264,7 +267,7 @@ class Loader(LoaderReports, Generic[Array]):
                 self._core.close()
                 raise
         self._workers = Workers(
-            self._core, pipeline._functions, options["threads"] or default_workers(), processes=options["threads"]
+            self._core, {} if share is not None else pipeline._functions, options["threads"] or default_workers(), processes=options["threads"]
         )
         self._number = next(_numbers)
         _live.add(self)
@@ -684,6 +687,9 @@ def _close_all() -> None:
 def _open(pipeline: Pipeline, options: dict[str, Any]) -> _core.Loader:
     try:
         return _core.Loader(pipeline._description, **options)
+    except UserFailure as failure:  # of a filter in a server, which opens a loader as a whole
+        error = portable_exception(failure)
     except InvalidArgument as error:
         error.problems = pipeline.check()
         raise
+    raise error

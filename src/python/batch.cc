@@ -9,6 +9,7 @@
 #include "python/array.h"
 #include "python/foreign_call.h"
 #include "python/text.h"
+#include "serve/wire/portable_object.h"
 
 namespace forebay::python {
 
@@ -145,6 +146,13 @@ nb::list PyBatch::descriptions() const {
   return list;
 }
 
+nb::object PyBatch::object() const {
+  if (!batch_.object) return nb::none();
+  // Batches of a server are read-only, and their objects portable.
+  if (read_only_) return to_numpy(static_cast<const PortableObject*>(batch_.object.get())->bytes, "object");
+  return nb::cast(static_cast<const KeptObject*>(batch_.object.get())->token);
+}
+
 nb::object PyBatch::ids() { return made_once(ids_, batch_.ids); }
 
 nb::object PyBatch::parts() {
@@ -226,14 +234,9 @@ void bind_batch(nb::module_& module) {
           "epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
       .def_prop_ro(
           "step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
-      .def_prop_ro(
-          "_token",
-          [](const PyBatch& self) {
-            const auto* const object = static_cast<const KeptObject*>(self.batch().object.get());
-            return object != nullptr ? nb::cast(object->token) : nb::none();
-          },
-          nb::sig("def _token(self) -> int | None"),
-          "Token of the object that a function of the user's made of the samples; None if the batch has fields.")
+      .def_prop_ro("_object", &PyBatch::object, nb::sig("def _object(self) -> typing.Any"),
+                   "Token, or pickle, of the object that a function of the user's made of the samples; None if the "
+                   "batch has fields.")
       .def("_descriptions", &PyBatch::descriptions, nb::sig("def _descriptions(self) -> list[tuple[str, str, int]]"),
            "(name, type, bytes) of each field, as the notebook shows them.")
       .def(

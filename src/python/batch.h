@@ -24,6 +24,9 @@ class PyBatch {
   PyBatch(Batch batch, nb::object convert, bool read_only = false);
 
   const Batch& batch() const { return batch_; }
+  /// The object that a function made of all samples: its token, or for a batch of a server its
+  /// pickle, a uint8 array. None if the batch has fields.
+  nb::object object() const;
   /// KeyError if there is no such field.
   nb::object field(const std::string& name);
   /// The arrays that the field consists of: values, and offsets and string offsets if it has them.

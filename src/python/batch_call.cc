@@ -167,10 +167,9 @@ void finish_fields(PyBatchCall& self, const nb::dict& fields, int64_t rows) {
   self.call->finish(std::move(made), rows);
 }
 
-void finish_object(PyBatchCall& self, int64_t token, const PyKeptObjects& kept) {
-  auto object = std::make_shared<KeptObject>(token, kept.shared);
+void finish_object(PyBatchCall& self, const PyHeldObject& object) {
   nb::gil_scoped_release unlocked;
-  self.call->finish(std::shared_ptr<void>(std::move(object)));
+  self.call->finish(object.object);
 }
 
 nb::object place_of_batch(const PyBatchCall& self) {
@@ -211,16 +210,14 @@ void bind_batch_call(nb::module_& module) {
            "Answers with fields: C-contiguous arrays, (values, offsets) of such, and lists of str or bytes or of lists "
            "of "
            "these. They are copied, unless they lie in the memory of input().")
-      .def("finish_object", &finish_object, nb::arg("token"), nb::arg("kept"),
-           "Answers with an object, which stays in Python under `token`.")
+      .def("finish_object", &finish_object, nb::arg("object"), "Answers with an object.")
       .def(
           "fail",
-          [](PyBatchCall& self, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_batch) {
-            fail(*self.call, std::move(message), token, kept, of_batch);
+          [](PyBatchCall& self, nb::str message, const PyHeldObject& exception, bool of_batch) {
+            fail(*self.call, std::move(message), exception, of_batch);
           },
-          nb::arg("message"), nb::arg("token"), nb::arg("kept"), nb::arg("of_sample") = true,
-          "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
-          "batch, so that the batch is passed.");
+          nb::arg("message"), nb::arg("exception"), nb::arg("of_sample") = true,
+          "Answers with an exception. `of_sample`: it says something about the batch, so that the batch is passed.");
 }
 
 }  // namespace forebay::python

@@ -92,6 +92,12 @@ decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   };
 }
 
+PortableCode code_of(const nb::object& code) {
+  if (code.is_none()) return {};
+  auto [source, pipeline, functions] = nb::cast<std::tuple<std::string, std::string, std::vector<std::string>>>(code);
+  return {std::move(source), std::move(pipeline), std::move(functions)};
+}
+
 /// Asks the loader without the interpreter lock, because a server may have to answer or be
 /// restarted; other Python threads continue meanwhile.
 template <typename Question>
@@ -108,7 +114,8 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::map<std::string, std::string> storage_options, const std::string& shard_by, std::optional<int> hosts,
           std::optional<int> local_ranks, std::vector<std::string> peers, std::string token,
           std::optional<uint64_t> generation, const nb::object& meet, std::optional<std::string> share, int together,
-          std::vector<std::string> program, bool restart, const PyLentBlocks* batch_memory, nb::object convert) {
+          std::vector<std::string> program, const nb::object& code, bool restart, const PyLentBlocks* batch_memory,
+          nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -131,7 +138,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.log_warnings = false;  // Python's own warnings report them
   options.job.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
-  if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
+  if (share) with = ShareOptions{std::move(*share), together, std::move(program), code_of(code)};
   // nanobind's way to construct with a function: the memory is allocated but holds no object yet.
   new (self) PyLoader(description, std::move(options), std::move(with), std::move(convert));
 }
@@ -182,8 +189,8 @@ void bind_loader(nb::module_& module) {
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("shard_by") = "auto",
            arg("hosts") = nb::none(), arg("local_ranks") = nb::none(), arg("peers"), arg("token"),
            arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(), arg("together") = 0,
-           arg("program") = std::vector<std::string>(), arg("restart") = false, arg("batch_memory").none() = nb::none(),
-           arg("convert").none())
+           arg("program") = std::vector<std::string>(), arg("code").none() = nb::none(), arg("restart") = false,
+           arg("batch_memory").none() = nb::none(), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch[typing.Any] | None"),

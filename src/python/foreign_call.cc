@@ -12,6 +12,7 @@
 #include "forebay/string_list.h"
 #include "python/array.h"
 #include "python/text.h"
+#include "serve/wire/portable_object.h"
 
 namespace forebay::python {
 
@@ -170,10 +171,10 @@ void finish(SampleCall& call, const nb::dict& fields) {
 
 }  // namespace
 
-void fail(ForeignCall& call, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_sample) {
+void fail(ForeignCall& call, nb::str message, const PyHeldObject& exception, bool of_sample) {
   // kUnavailable: the worker caused it, not the sample, so no error policy skips the sample.
   Status status(of_sample ? Code::kUser : Code::kUnavailable, from_text(message));
-  status = std::move(status).with_payload(std::make_shared<KeptObject>(token, kept.shared));
+  status = std::move(status).with_payload(exception.object);
   nb::gil_scoped_release unlocked;
   call.fail(std::move(status));
 }
@@ -184,9 +185,20 @@ nb::tuple key_of(const ForeignCall& call) {
 }
 
 void bind_foreign_call(nb::module_& module) {
+  nb::class_<PyHeldObject>(module, "HeldObject", "An exception, or a batch of `.collate`, as calls take it.");
+  module.def(
+      "portable_object",
+      [](const nb::bytes& bytes) { return PyHeldObject{portable_object({bytes.c_str(), bytes.size()})}; },
+      nb::arg("bytes"), "In a server: an object for its clients, as a pickle.");
   nb::class_<PyKeptObjects>(module, "KeptObjects",
                             "Which exceptions and batches of the user's the engine has let go of.")
       .def(nb::init<>())
+      .def(
+          "hold",
+          [](PyKeptObjects& self, int64_t token) {
+            return PyHeldObject{std::make_shared<KeptObject>(token, self.shared)};
+          },
+          nb::arg("token"), "The object that stays in Python under `token`, as calls take it.")
       .def(
           "take_dropped", [](PyKeptObjects& self) { return self.shared->take_dropped(); },
           "Tokens dropped since the last call.");
@@ -214,12 +226,11 @@ void bind_foreign_call(nb::module_& module) {
            "Answers with fields: C-contiguous arrays, str, bytes, or lists of str or of bytes. They are copied.")
       .def(
           "fail",
-          [](SampleCall& call, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_sample) {
-            fail(call, std::move(message), token, kept, of_sample);
+          [](SampleCall& call, nb::str message, const PyHeldObject& exception, bool of_sample) {
+            fail(call, std::move(message), exception, of_sample);
           },
-          nb::arg("message"), nb::arg("token"), nb::arg("kept"), nb::arg("of_sample") = true,
-          "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
-          "sample, so the error policy applies.");
+          nb::arg("message"), nb::arg("exception"), nb::arg("of_sample") = true,
+          "Answers with an exception. `of_sample`: it says something about the sample, so the error policy applies.");
 }
 
 }  // namespace forebay::python

@@ -40,6 +40,12 @@ struct KeptObject {
   ~KeptObject() { owner->drop(token); }
 };
 
+/// An object as a call takes it: the payload of its status, or Batch::object. Python makes one with
+/// KeptObjects.hold(), or with portable_object() in a server.
+struct PyHeldObject {
+  std::shared_ptr<void> object;
+};
+
 /// Python's handle of a KeptObjects. It holds the shared pointer by value: a shared pointer that
 /// nanobind made from a Python object would take the interpreter lock on the thread that drops it
 /// last.
@@ -51,8 +57,8 @@ struct PyKeptObjects {
 nb::object to_python(const std::string& name, const Value& value, Tensor copy);
 /// Returns (seed, epoch, id, occurrence).
 nb::tuple key_of(const ForeignCall& call);
-/// Answers the call with an exception, which stays in Python under `token`.
-void fail(ForeignCall& call, nb::str message, int64_t token, const PyKeptObjects& kept, bool of_sample);
+/// Answers the call with an exception.
+void fail(ForeignCall& call, nb::str message, const PyHeldObject& exception, bool of_sample);
 
 void bind_foreign_call(nb::module_& module);
 

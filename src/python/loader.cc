@@ -24,6 +24,7 @@
 #include "python/stats.h"
 #include "python/text.h"
 #include "python/wait.h"
+#include "serve/wire/portable_object.h"
 #include "study/limits.h"
 #include "study/observation.h"
 #include "study/report/pages.h"
@@ -43,15 +44,15 @@ OpenResult open(const Pipeline& pipeline, const LoaderOptions& options, const st
   return std::unique_ptr<BatchLoader>(std::move(loader));
 }
 
-std::unique_ptr<BatchLoader> open_or_raise(const PyDescription& description, LoaderOptions options,
-                                           std::optional<ShareOptions> share) {
+OpenResult open_interruptibly(const PyDescription& description, LoaderOptions options,
+                              std::optional<ShareOptions> share) {
   auto work = [pipeline = description.pipeline(), options = std::move(options),
                share = std::move(share)](std::stop_token stop) mutable {
     // After an interrupt the opening ends when it next checks `stop`; its result is dropped.
     options.stop = std::move(stop);
     return open(pipeline, options, share);
   };
-  if (description.keep.is_none()) return value_or_raise(wait_interruptibly(std::move(work)));
+  if (description.keep.is_none()) return wait_interruptibly(std::move(work));
   // An interrupted open continues in the background, where nothing keeps Python's arrays alive.
   // Arrays need no listing, so there is no long wait to interrupt.
   std::optional<OpenResult> result;
@@ -59,7 +60,19 @@ std::unique_ptr<BatchLoader> open_or_raise(const PyDescription& description, Loa
     nb::gil_scoped_release unlocked;
     result.emplace(work({}));
   }
-  return value_or_raise(std::move(*result));
+  return std::move(*result);
+}
+
+[[noreturn]] void raise_user_failure(const nb::object& exception) {
+  nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(exception);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+// For a status of a server, whose exceptions are pickles.
+[[noreturn]] void raise_portable(const Status& status) {
+  const Tensor& bytes = static_cast<const PortableObject*>(status.payload().get())->bytes;
+  raise_user_failure(nb::bytes(bytes.buffer.data(), bytes.nbytes()));
 }
 
 // Shortest wait for the interpreter lock that is counted as such.
@@ -75,7 +88,10 @@ PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std:
   // libraries read it (libjpeg on each thread, OpenSSL, libcurl), which glibc does not synchronize.
   import_numpy();
   // The arguments are Python objects, so the lock is held here and released inside.
-  engine_->loader = open_or_raise(description, std::move(options), std::move(share));
+  OpenResult opened = open_interruptibly(description, std::move(options), std::move(share));
+  // Only a server runs functions while it opens a loader: those of filters.
+  if (opened.status().payload()) raise_portable(opened.status());
+  engine_->loader = value_or_raise(std::move(opened));
   engine_->own = dynamic_cast<Loader*>(engine_->loader.get());
 }
 
@@ -117,10 +133,8 @@ void PyLoader::raise_from(const Status& status) {
     const Lock lock(mutex_);
     raised_ = status;
   }
-  const auto& failure = *static_cast<const KeptObject*>(status.payload().get());
-  nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
+  if (engine_->own == nullptr) raise_portable(status);
+  raise_user_failure(nb::cast(static_cast<const KeptObject*>(status.payload().get())->token));
 }
 
 template <typename Call>
@@ -179,17 +193,21 @@ nb::object PyLoader::next() {
 }
 
 nb::object PyLoader::take_call(double timeout_s) {
-  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
   Loader* const own = own_loader();
-  if (own == nullptr) return nb::none();  // a server runs no user functions
+  // The functions of a shared loader run in its server.
+  return own == nullptr ? nb::none() : python::take_call(*own, timeout_s, convert_);
+}
+
+nb::object take_call(Loader& loader, double timeout_s, const nb::object& convert) {
+  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
   bool closed = false;
   std::shared_ptr<ForeignCall> call;
   {
     nb::gil_scoped_release unlocked;
-    call = own->take_call(timeout, &closed);
+    call = loader.take_call(timeout, &closed);
   }
   if (call == nullptr) return nb::none();
-  if (auto batch = std::dynamic_pointer_cast<BatchCall>(call)) return nb::cast(PyBatchCall{std::move(batch), convert_});
+  if (auto batch = std::dynamic_pointer_cast<BatchCall>(call)) return nb::cast(PyBatchCall{std::move(batch), convert});
   return nb::cast(std::dynamic_pointer_cast<SampleCall>(std::move(call)));
 }
 

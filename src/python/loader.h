@@ -24,6 +24,10 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
+/// Waits for the next call of a user function. Returns a SampleCall, a BatchCall, or None after the
+/// timeout and once the loader is closed. `convert`: see PyBatchCall.
+nb::object take_call(Loader& loader, double timeout_s, const nb::object& convert);
+
 /// A loader as Python sees it. Python calls the methods with the interpreter lock held, and they
 /// release it while they wait. Methods of the C++ loader that allow one thread at a time are
 /// serialized here. Ctrl-C interrupts every wait except close(), whose time is bounded.

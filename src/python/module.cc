@@ -23,6 +23,7 @@
 #include "python/materialize.h"
 #include "python/profile.h"
 #include "python/raise.h"
+#include "python/serving.h"
 #include "python/simulate.h"
 
 NB_MODULE(_core, module) {
@@ -66,6 +67,7 @@ NB_MODULE(_core, module) {
   bind_batch_call(module);
   bind_feed(module);
   bind_loader(module);
+  bind_serving(module);
   bind_live(module);
   bind_diagnose(module);
   bind_profile(module);

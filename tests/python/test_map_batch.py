@@ -231,7 +231,7 @@ def test_places_where_it_cannot_stand_are_told():
         x.batch(2).map_batch(doubled, workers="fibres")
     with pytest.raises(fb.InvalidArgument, match="step 2: map_batch.*JSON cannot"):
         fb.files("nowhere/*").batch(2).map_batch(doubled).to_json()
-    with pytest.raises(fb.InvalidArgument, match="share=.*map_batch"):
+    with pytest.raises(fb.InvalidArgument, match="share=.*arrays"):
         fb.Loader(x.batch(2).map_batch(doubled), share="auto")
 
 

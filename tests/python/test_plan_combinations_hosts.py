@@ -126,7 +126,7 @@ def test_a_part_that_a_server_cannot_have_is_named(data, server):
     def with_part(own):
         return fb.mix({"web": fb.mix({"own": own, "other": data.numbers("b")}), "c": data.numbers("c")}).batch(4)
 
-    with pytest.raises(fb.InvalidArgument, match=r"has no functions of yours.*twice.*share=None"):
+    with pytest.raises(fb.InvalidArgument, match=r"without Python.*twice.*share=\"auto\".*share=None"):
         fb.Loader(with_part(data.numbers("a").map(twice)), share=server)
     in_memory = fb.arrays(x=np.arange(9), label=np.arange(9), w=np.ones(9), length=np.arange(9))
     with pytest.raises(fb.InvalidArgument, match=r"(?s)step 0 of the part 'web/own': arrays.*share=None"):

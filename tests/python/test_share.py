@@ -386,7 +386,7 @@ def test_another_user_cannot_connect(photos, tmp_path):
 
 
 def test_what_cannot_be_shared_is_refused(photos, server):
-    with pytest.raises(fb.InvalidArgument, match="functions of yours"):
+    with pytest.raises(fb.InvalidArgument, match='functions of yours.*share="auto"'):
         fb.Loader(fb.images(str(photos)).decode_image().map(lambda sample: sample).batch(1), share=server)
     with pytest.raises(fb.InvalidArgument, match="share=None"):
         fb.Loader(fb.arrays(x=np.arange(10)).batch(2), share=server)

@@ -2,7 +2,7 @@
 
 Read `pool.py` first, which the rest of the package uses. Then `worker.py`, the code in the worker;
 `channel.py` and `segments.py`, the transport of results; `fork_server.py` and `launcher.py`, which
-start processes; `by_value.py`, which serializes user code; `functions.py`, which runs a loader's
+start processes; `by_value.py`, which serializes user code, and `identity.py`, which tells equal code; `functions.py`, which runs a loader's
 functions on a pool.
 """
 

@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import io
 import sys
+import types
 from typing import Any, Callable
 
 import cloudpickle
@@ -58,6 +59,16 @@ def _make_named(qualname: str, make: Callable[..., Any], args: tuple) -> Any:
 # Objects of the standard library that cloudpickle mistakes for others, or refuses
 
 
+def _reduce_code(code: types.CodeType) -> Any:
+    # cloudpickle leaves the file out, and tracebacks of workers would have neither it nor any line.
+    make, args = cloudpickle.cloudpickle._code_reduce(code)
+    return _make_code, (make, args, code.co_filename)
+
+
+def _make_code(make: Callable[..., types.CodeType], args: tuple, file: str) -> types.CodeType:
+    return make(*args).replace(co_filename=file)
+
+
 def _reduce_lru_cache(cached: Any) -> Any:
     if cached.__module__ != "__main__" and "<locals>" not in cached.__qualname__:
         return cached.__qualname__
@@ -77,6 +88,7 @@ def _refuse(file: io.TextIOWrapper) -> Any:  # a copy of its content would not b
 
 
 CodePickler.dispatch_table.update({
+    types.CodeType: _reduce_code,
     functools._lru_cache_wrapper: _reduce_lru_cache,
     functools.cached_property: _reduce_cached_property,
     io.TextIOWrapper: _refuse,

@@ -55,11 +55,13 @@ class Failure(NamedTuple):
         return with_note(errors[0], f"{where}:\n{self.traceback}")
 
 
-def not_sendable(value: Any, error: BaseException) -> InvalidArgument:
-    """Returns the error for a result that cannot be pickled."""
+def not_sendable(
+    value: Any, error: BaseException, process: str = "the worker process", otherwise: str = "workers='threads'"
+) -> InvalidArgument:
+    """Returns the error for a result that cannot be pickled. See `explain` for the arguments."""
     return InvalidArgument(
-        f"the result, of type {type(value).__name__}, cannot be sent from the worker process: {error}; "
-        "return arrays, numbers, text, bytes, or dicts, tuples and lists of them, or use workers='threads'"
+        f"the result, of type {type(value).__name__}, cannot be sent from {process}: {error}; "
+        f"return arrays, numbers, text, bytes, or dicts, tuples and lists of them, or use {otherwise}"
     )
 
 

@@ -90,7 +90,10 @@ class ProcessPool:
         self._closed = False
         self._changed = threading.Condition()
         self._numbers = Numbers()
-        self._target, self._lengths = _to_memory((make_target, init), name)
+        try:
+            self._target, self._lengths = to_memory((make_target, init))
+        except Exception as error:
+            raise InvalidArgument(f"{name}: {explain((make_target, init), error)}") from error
         self._workers = [_Worker(index) for index in range(count)]
         _pools.add(self)
         try:
@@ -353,14 +356,11 @@ def _send(channel: Channel, request: tuple, name: str) -> None:
         raise _NotSent(InvalidArgument(f"{name}: {explain(request[1:], error)}")) from error
 
 
-def _to_memory(target: Any, name: str) -> tuple[int, tuple[int, ...]]:
+def to_memory(target: Any) -> tuple[int, tuple[int, ...]]:
     """Returns a memory file with the pickle of `target` followed by the contents of its arrays, and
-    the lengths of these parts.
+    the lengths of these parts. Raises the errors of pickling.
     """
-    try:
-        contents = pickled(target, CodePickler)
-    except Exception as error:
-        raise InvalidArgument(f"{name}: {explain(target, error)}") from error
+    contents = pickled(target, CodePickler)
     fd = os.memfd_create("forebay-target", os.MFD_CLOEXEC)
     with open(fd, "wb", closefd=False) as file:
         file.writelines(contents)

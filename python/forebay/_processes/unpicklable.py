@@ -15,15 +15,19 @@ _MAX_DEPTH = 12
 _MAX_PARTS = 1000
 
 
-def explain(value: Any, error: BaseException) -> str:
+def explain(value: Any, error: BaseException, process: str = "a worker process", otherwise: str = "workers='threads'") -> str:
     """Returns a sentence for people: the innermost part that cannot be pickled, the path to it, and
     the remedies.
+
+    Args:
+        process: names the process that needs it.
+        otherwise: the option that leaves it in this process.
     """
     path, culprit = _innermost(value)
     reached = f"{', '.join(path)}: " if path else ""
     return (
-        f"it cannot be sent to a worker process: {reached}an object of type {type(culprit).__qualname__} cannot be pickled "
-        f"({error}); make it in the worker, on first use, leave it out of the state (__getstate__), or use workers='threads'"
+        f"it cannot be sent to {process}: {reached}an object of type {type(culprit).__qualname__} cannot be pickled "
+        f"({error}); make it there, on first use, leave it out of the state (__getstate__), or use {otherwise}"
     )
 
 

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import types
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from ..errors import Unavailable
 from .channel import Channel, Closed
@@ -80,14 +80,15 @@ def _begin(setup: Setup, target: int) -> Callable:
     main.__dict__.update(setup.main, __builtins__=builtins)  # imports from C look for `__builtins__`
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()  # otherwise all workers would draw the same numbers, from the fork server's state
-    make_target, init = load(_contents(target, setup.target_lengths))
+    make_target, init = load(contents_of(target, setup.target_lengths))
     if init is not None:
         init(setup.info.index)
     return make_target()
 
 
-def _contents(fd: int, lengths: tuple[int, ...]) -> list[memoryview]:
-    # A private mapping: all workers share the data set's memory until one of them changes its own
+def contents_of(fd: int, lengths: Sequence[int]) -> list[memoryview]:
+    """Returns what `to_memory` wrote to a file, in the form that `load` takes. Closes the file."""
+    # A private mapping: all processes share the data set's memory until one of them changes its own
     # copy.
     size = sum(lengths)
     whole = memoryview(mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE))

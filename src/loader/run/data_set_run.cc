@@ -28,6 +28,7 @@
 #include "loader/samples/drawn_samples.h"
 #include "loader/samples/epoch_plan.h"
 #include "loader/samples/part_progress.h"
+#include "loader/samples/pass_results.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
@@ -140,11 +141,19 @@ CompileInput DataSetRun::compile_input(const CompileInput& whole, BranchData& br
 // Sets `branch.chosen`, and returns the input of the compiler with that choice.
 Result<CompileInput> DataSetRun::choose_branch(RunSetup& setup, const CompileInput& whole, BranchData& branch) {
   CompileInput input = compile_input(whole, branch);
-  FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, setup.callbacks));
+  const auto choose = [&](const PassCallbacks& callbacks) -> Result<ChosenSamples> {
+    FOREBAY_ASSIGN(branch.chosen, choose_samples(input, setup.sizes, callbacks));
+    input.selection = branch.chosen.selection;
+    FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, callbacks, &branch.chosen));
+    FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, callbacks, &branch.chosen));
+    FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, callbacks, &branch.chosen));
+    return branch.chosen;
+  };
+  PassResults* const passes = input_.options.passes.get();
+  FOREBAY_ASSIGN(branch.chosen, passes == nullptr
+                                    ? choose(setup.callbacks)
+                                    : passes->choose(choices_++, branch.source->version(), setup.callbacks, choose));
   input.selection = branch.chosen.selection;
-  FOREBAY_RETURN_IF_ERROR(pack_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-  FOREBAY_RETURN_IF_ERROR(draw_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
-  FOREBAY_RETURN_IF_ERROR(measure_samples(input, setup.sizes, setup.callbacks, &branch.chosen));
   input.packing = branch.chosen.sequences;
   return input;
 }
@@ -162,6 +171,7 @@ Status DataSetRun::join_parts(BranchData& branch) {
 Status DataSetRun::choose(RunSetup& setup) {
   const CompileInput whole = setup.branches.front();
   setup.branches.clear();
+  choices_ = 0;
   for (BranchData& branch : data_.branches) {
     // A few samples that a study has taken from a zip are those of no part.
     for (BranchData& part : branch.choosing)

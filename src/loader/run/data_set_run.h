@@ -94,6 +94,7 @@ class DataSetRun final : public Run {
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   std::vector<OwnedElements> cached_;  // by branch; empty without `peers_`
   DataPlan data_;
+  size_t choices_ = 0;  // made so far, as PassResults counts them
   JobSteps job_steps_;
   std::shared_ptr<IndexedItinerary> indexed_;
   std::shared_ptr<CurrentSteps> current_;

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "serve/wire/portable_object.h"
+
 namespace forebay {
 
 namespace {
@@ -214,6 +216,12 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
     if (!field.ok()) return mark_lost(field.status());
     batch.fields.push_back(std::move(*field));
   }
+  if (!message.object.shape.empty()) {
+    Result<Tensor> bytes = slabs_.tensor(message.object, held);
+    if (!bytes.ok()) return mark_lost(bytes.status());
+    batch.object = std::make_shared<PortableObject>(PortableObject{std::move(*bytes)});
+  }
+  batch.made_rows = message.made_rows;
   batch.ids = std::move(message.ids);
   batch.positions = std::move(message.positions);
   batch.parts = std::move(message.parts);

@@ -28,9 +28,10 @@ Status check_branch(const Description& branch) {
 
 }  // namespace
 
-Result<std::string> portable(const Pipeline& pipeline) {
+Result<std::string> portable(const Pipeline& pipeline, const PortableCode& code) {
   for (const Branch& branch : branches_of(pipeline.description()))
     FOREBAY_RETURN_IF_ERROR(check_branch(branch.description));
+  if (!code.source.empty()) return code.pipeline;
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   FOREBAY_ASSIGN(const Description absolute, with_absolute_paths(pipeline.description(), folder));

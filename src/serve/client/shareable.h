@@ -6,9 +6,10 @@
 
 namespace forebay {
 
-/// Returns the pipeline as JSON that another process can open, with absolute paths.
-/// InvalidArgument, with the reason, for a pipeline that cannot be shared.
-Result<std::string> portable(const Pipeline& pipeline);
+/// Returns the pipeline as JSON that another process can open, with absolute paths; with user code
+/// the text that stands for it. InvalidArgument, with the reason, for a pipeline that cannot be
+/// shared.
+Result<std::string> portable(const Pipeline& pipeline, const PortableCode& code = {});
 /// Returns InvalidArgument for options that a server does not support.
 Status check_shared(const LoaderOptions& options, const ShareOptions& share);
 

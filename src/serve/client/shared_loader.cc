@@ -66,7 +66,7 @@ struct SharedLoader::Impl {
   std::atomic<int> restarts = 0;
   Mutex reconnecting;  // held by the thread that connects to another server
 
-  bool starts_server() const { return share.server.empty() || share.server == "auto"; }
+  bool starts_server() const { return share.server.empty() || share.server == "auto" || !share.code.source.empty(); }
   bool in_child() const { return process_generation() != generation; }
 
   Status usable() const {
@@ -315,7 +315,9 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   auto impl = std::make_unique<Impl>();
   FOREBAY_RETURN_IF_ERROR(check_shared(options, share));
   FOREBAY_ASSIGN(impl->path, socket_path(share.server));
-  FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline));
+  FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline, share.code));
+  impl->request.code_source = share.code.source;
+  impl->request.functions = share.code.functions;
   FOREBAY_ASSIGN(const RankInfo rank_info,
                  find_rank_info(options.job.rank, options.job.world_size, process_environment()));
   options.job.rank = rank_info.rank;

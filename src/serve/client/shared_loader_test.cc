@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <future>
 
 #include <gtest/gtest.h>
 
 #include "pipeline/op_spec.h"
 #include "serve/server/serve_test_support.h"
+#include "serve/wire/portable_object.h"
 
 namespace forebay {
 namespace {
@@ -225,6 +228,112 @@ TEST(SharedLoader, says_what_cannot_be_shared_before_it_looks_for_a_server) {
   EXPECT_EQ(SharedLoader::open(data.pipeline(), {}, {data.socket(), -1, {}}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(SharedLoader::open(data.pipeline(), {}, {"no name", 0, {}}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}}).status().code(), Code::kNotFound);
+}
+
+// A server that loads `.map(function)` behind the data, whatever code its clients name.
+ServerOptions serving_code(const Data& data, const MapFunction& function, std::atomic<int>* loaders) {
+  ServerOptions options;
+  options.path = data.socket();
+  const Pipeline pipeline = arrays({{"x", Array{{}, data.npy()}}}).shuffle().map(function).batch(7);
+  options.load_code = [pipeline, loaders](const std::string& source) -> Result<UserPipeline> {
+    if (source != "some code") return invalid_argument("no such code");
+    return UserPipeline{pipeline, [loaders](std::unique_ptr<Loader> loader) -> Result<std::shared_ptr<Loader>> {
+                          ++*loaders;
+                          return std::shared_ptr<Loader>(loader.release(), [loaders](Loader* closing) {
+                            --*loaders;
+                            delete closing;
+                          });
+                        }};
+  };
+  return options;
+}
+
+Result<std::unique_ptr<SharedLoader>> with_code(const Data& data, const std::string& source, int together = 0) {
+  return SharedLoader::open(
+      data.pipeline(), {}, {.server = data.socket(), .together = together, .code = {source, "a pipeline", {".map 1"}}});
+}
+
+TEST(SharedLoader, runs_the_code_that_it_names_in_a_server_that_loads_it) {
+  const Data data;
+  const auto doubles = [](Sample& sample) {
+    auto* const values = reinterpret_cast<int64_t*>(sample.at("x").buffer.data());
+    values[0] *= 2;
+    return Status();
+  };
+  std::atomic<int> loaders = 0;
+  const std::vector<Batch> expected =
+      epoch_of(**Loader::open(arrays({{"x", Array{{}, data.npy()}}}).shuffle().map(doubles).batch(7)));
+  {
+    Running server(serving_code(data, doubles, &loaders));
+    for (const int together : {0, 2}) {
+      const auto a = with_code(data, "some code", together), b = with_code(data, "some code", together);
+      ASSERT_TRUE(a.ok() && b.ok()) << a.status().to_string() << b.status().to_string();
+      EXPECT_EQ(digest_of(epoch_of(**a)), digest_of(expected));
+      EXPECT_EQ(digest_of(epoch_of(**b)), digest_of(expected));
+      EXPECT_GT(loaders, 0);
+    }
+    EXPECT_EQ(with_code(data, "other code").status().message(), "no such code");
+  }
+  EXPECT_EQ(loaders, 0) << "each loader is given back";
+}
+
+TEST(SharedLoader, loaders_of_a_group_call_a_filter_once_for_each_sample) {
+  const Data data;
+  std::atomic<int> loaders = 0, calls = 0;
+  const Pipeline pipeline = arrays({{"x", Array{{}, data.npy()}}})
+                                .shuffle()
+                                .filter([&calls](const Sample& sample) {
+                                  ++calls;
+                                  const auto row = *reinterpret_cast<const int64_t*>(sample.at("x").buffer.data());
+                                  return row == 13 ? Result<bool>(corrupt("a bad row")) : Result<bool>(row % 3 != 0);
+                                })
+                                .batch(7);
+  const LoaderOptions skips{.errors = {.on_error = OnError::kSkip}};
+  const auto here = std::move(*Loader::open(pipeline, skips));
+  const std::string expected = digest_of(epoch_of(*here));
+  ASSERT_EQ(calls.exchange(0), 100);
+  ServerOptions options = serving_code(data, [](Sample&) { return Status(); }, &loaders);
+  options.load_code = [pipeline](const std::string&) -> Result<UserPipeline> { return UserPipeline{pipeline}; };
+  Running server(std::move(options));
+  std::vector<std::future<std::unique_ptr<SharedLoader>>> opening;
+  for (int i = 0; i < 3; ++i)
+    opening.push_back(std::async(std::launch::async, [&] {
+      return std::move(*SharedLoader::open(data.pipeline(), skips,
+                                           {.server = data.socket(), .together = 3, .code = {"code", "a pipeline"}}));
+    }));
+  std::vector<std::unique_ptr<SharedLoader>> group;
+  for (auto& each : opening) group.push_back(each.get());
+  for (const auto& loader : group) {
+    EXPECT_EQ(loader->size(), here->size());
+    EXPECT_EQ(loader->fingerprint(), here->fingerprint());
+    EXPECT_EQ(loader->errors().size(), 1U) << "the bad sample of the pass";
+  }
+  std::vector<std::future<std::string>> epochs;
+  for (const auto& loader : group)
+    epochs.push_back(std::async(std::launch::async, [&loader] { return digest_of(epoch_of(*loader)); }));
+  for (auto& each : epochs) EXPECT_EQ(each.get(), expected);
+  EXPECT_EQ(calls, 100);
+}
+
+TEST(SharedLoader, an_exception_of_a_function_arrives_as_its_bytes) {
+  const Data data;
+  std::atomic<int> loaders = 0;
+  Running server(serving_code(
+      data, [](Sample&) { return Status(Code::kUser, "ValueError: no").with_payload(portable_object("a pickle")); },
+      &loaders));
+  const auto loader = with_code(data, "some code");
+  ASSERT_TRUE(loader.ok()) << loader.status().to_string();
+  const Status status = (*loader)->next().status();
+  EXPECT_EQ(status.code(), Code::kUser);
+  ASSERT_TRUE(status.payload());
+  const Tensor& bytes = static_cast<const PortableObject*>(status.payload().get())->bytes;
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.buffer.data()), bytes.nbytes()), "a pickle");
+}
+
+TEST(SharedLoader, a_server_without_a_language_refuses_code) {
+  const Data data;
+  Running server(data.socket());
+  EXPECT_EQ(with_code(data, "some code").status().code(), Code::kUnsupported);
 }
 
 TEST(SharedLoader, a_stop_before_the_opening_ends_it) {

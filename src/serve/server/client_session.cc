@@ -8,6 +8,7 @@
 
 #include "forebay/ledger.h"
 #include "serve/wire/ledger_message.h"
+#include "serve/wire/portable_object.h"
 
 namespace forebay {
 
@@ -307,6 +308,10 @@ Result<BatchMessage> ClientSession::describe(const Batch& batch, HeldBatch& held
     FOREBAY_ASSIGN(FieldMessage located, locate(field, held));
     message.fields.push_back(std::move(located));
   }
+  if (batch.object) {
+    FOREBAY_ASSIGN(message.object, locate(static_cast<const PortableObject*>(batch.object.get())->bytes, held));
+  }
+  message.made_rows = batch.made_rows;
   message.ids = batch.ids;
   message.positions = batch.positions;
   message.parts = batch.parts;

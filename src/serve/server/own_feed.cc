@@ -123,7 +123,7 @@ class OwnFeed final : public Feed {
 
 }  // namespace
 
-std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindSuccessor find_successor) {
+std::unique_ptr<Feed> own_feed(std::shared_ptr<Loader> loader, FindSuccessor find_successor) {
   return std::make_unique<OwnFeed>(std::move(loader), std::move(find_successor));
 }
 

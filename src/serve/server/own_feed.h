@@ -12,7 +12,7 @@ namespace forebay {
 
 /// A loader that replaces another one.
 struct Successor {
-  std::unique_ptr<Loader> loader;
+  std::shared_ptr<Loader> loader;
   std::string shares;  ///< what it shares with other clients, for people
 };
 /// Opens and prepares the new loader. `stop` ends that.
@@ -24,6 +24,6 @@ using FindSuccessor = std::function<OpenSuccessor(uint64_t* seen)>;
 
 /// Returns the feed of a client that has a loader of its own. It shares decoded samples with other
 /// clients through caches.
-std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindSuccessor find_successor);
+std::unique_ptr<Feed> own_feed(std::shared_ptr<Loader> loader, FindSuccessor find_successor);
 
 }  // namespace forebay

@@ -142,4 +142,9 @@ inline std::string digest_of(const std::vector<Batch>& batches) {
   return digest.to_string();
 }
 
+inline Result<std::shared_ptr<Loader>> open_loader(const Pipeline& pipeline, LoaderOptions options = {}) {
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, std::move(options)));
+  return std::shared_ptr<Loader>(std::move(loader));
+}
+
 }  // namespace forebay::serve_test

@@ -102,6 +102,7 @@ void Server::prepare_sharing() {
   if (options_.memory) engine_->memory->set_most(memory);
   sharing_.together = std::make_shared<TogetherRuns>(options_.patience, *options_.clock);
   sharing_.prefixes.set_bytes(memory / 2);
+  sharing_.load_code = options_.load_code;
   sharing_.status = [this] { return status(); };
   sharing_.stop = [this] {
     stopping_ = true;

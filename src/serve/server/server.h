@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "serve/server/client_session.h"
 #include "serve/server/sharing.h"
+#include "serve/server/user_code.h"
 #include "serve/socket_path.h"
 
 namespace forebay {
@@ -31,6 +32,7 @@ struct ServerOptions {
   std::optional<std::chrono::milliseconds> linger = {};
   /// How long a group waits for a client that is a whole window late (TogetherRun).
   std::chrono::milliseconds patience{1000};
+  LoadCode load_code = {};  ///< loads user code; empty: pipelines with such code are refused
   /// Measures `linger` and `patience`. It outlives the server.
   WaitClock* clock = &WaitClock::real();
 };

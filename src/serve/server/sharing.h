@@ -11,6 +11,7 @@
 #include "serve/server/feed.h"
 #include "serve/server/shared_prefix.h"
 #include "serve/server/together.h"
+#include "serve/server/user_code.h"
 #include "serve/wire/message.h"
 
 namespace forebay {
@@ -23,6 +24,7 @@ struct Sharing {
   std::shared_ptr<BlockSource> batch_memory = {};
   std::shared_ptr<TogetherRuns> together;
   SharedPrefixes prefixes;
+  LoadCode load_code = {};              ///< see ServerOptions::load_code
   std::function<std::string()> status;  ///< returns the server's status as JSON
   std::function<void()> stop;           ///< stops the server
 };

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/byte_size.h"
 #include "telemetry/log.h"
 
@@ -25,7 +27,7 @@ uint64_t nbytes(const Batch& batch) {
 
 }  // namespace
 
-TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
+TogetherRun::TogetherRun(std::shared_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
                          WaitClock& clock)
     : loader_(std::move(loader)), group_size_(group_size), patience_(patience), clock_(clock), opened_(clock.now()),
       state_(loader_->state()) {}
@@ -135,6 +137,7 @@ Result<TogetherRun::StepPtr> TogetherRun::next_step(Seat& seat, std::chrono::mil
   const auto deadline = clock_.now() + timeout;
   Lock lock(mutex_);
   while (!seat.lost) {
+    if (!refused_.ok()) return refused_;
     if (StepPtr step = retained_step(seat)) return step;
     if (over_) {
       std::erase(seats_, &seat);
@@ -168,6 +171,17 @@ size_t TogetherRun::seats() const {
   return seats_.size();
 }
 
+bool TogetherRun::awaits_group() const {
+  const Lock lock(mutex_);
+  return refused_.ok() && awaits_seats();
+}
+
+void TogetherRun::refuse(Status why) {
+  const Lock lock(mutex_);
+  refused_ = std::move(why);
+  changed_.notify_all();
+}
+
 bool TogetherRun::over() const {
   const Lock lock(mutex_);
   return over_;
@@ -180,7 +194,7 @@ TogetherCounts TogetherRun::counts() const {
 
 void TogetherRun::close() { loader_->close(); }
 
-Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state,
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const TogetherKey& key, const std::string& state,
                                                         int group_size, TogetherRun::Seat& seat, const Open& open,
                                                         const std::stop_token& stop) {
   Lock lock(mutex_);
@@ -191,6 +205,7 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
   for (auto run = begin; run != end; ++run) {
     if (run->second->take_seat(seat, state)) return run->second;
   }
+  if (group_size > 1) FOREBAY_RETURN_IF_ERROR(check_functions(key));
   const int seats = begin == end ? group_size : 1;
   opening_.insert(key);
   lock.unlock();
@@ -199,18 +214,39 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
   lock.lock();
   opening_.erase(key);
   opened_.notify_all();
-  if (made.ok()) runs_.emplace(key, *made);
+  if (!made.ok()) return made;
+  // Again, because a run with other functions may have been opened meanwhile.
+  if (group_size > 1) FOREBAY_RETURN_IF_ERROR(check_functions(key));
+  runs_.emplace(key, *made);
   return made;
+}
+
+// Loaders of a group have equal functions. Unlike ones would wait for each other.
+Status TogetherRuns::check_functions(const TogetherKey& key) const {
+  for (const auto& [other, run] : runs_) {
+    if (other.batches != key.batches || other.functions == key.functions || !run->awaits_group()) continue;
+    const auto [ours, theirs] = std::ranges::mismatch(key.functions, other.functions);
+    const std::string& function = ours != key.functions.end() ? *ours : *theirs;
+    const Status why(
+        Code::kStateMismatch,
+        fmt::format("together=: {} is not the same function in all loaders of the group: its code differs, or a value "
+                    "that it refers to (a rank, a device, a time). Give all of them equal functions, or leave "
+                    "together= out",
+                    function.substr(0, function.rfind(' '))));
+    run->refuse(why);
+    return why;
+  }
+  return {};
 }
 
 Result<std::shared_ptr<TogetherRun>> TogetherRuns::open_at(const std::string& state, int seats, const Open& open,
                                                            const std::stop_token& stop) const {
-  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open(stop));
+  FOREBAY_ASSIGN(std::shared_ptr<Loader> loader, open(stop));
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
   return std::make_shared<TogetherRun>(std::move(loader), seats, patience_, clock_);
 }
 
-std::shared_ptr<TogetherRun> TogetherRuns::join_other(const std::string& key, const TogetherRun* own,
+std::shared_ptr<TogetherRun> TogetherRuns::join_other(const TogetherKey& key, const TogetherRun* own,
                                                       const std::string& state, TogetherRun::Seat& seat) {
   const Lock lock(mutex_);
   const auto [begin, end] = runs_.equal_range(key);
@@ -220,7 +256,7 @@ std::shared_ptr<TogetherRun> TogetherRuns::join_other(const std::string& key, co
   return nullptr;
 }
 
-void TogetherRuns::release(const std::string& key, const std::shared_ptr<TogetherRun>& run) {
+void TogetherRuns::release(const TogetherKey& key, const std::shared_ptr<TogetherRun>& run) {
   {
     const Lock lock(mutex_);
     if (run->seats() > 0) return;
@@ -233,6 +269,15 @@ void TogetherRuns::release(const std::string& key, const std::shared_ptr<Togethe
     runs_.erase(found);
   }
   run->close();  // without the lock, because it takes a while
+}
+
+std::shared_ptr<PassResults> TogetherRuns::passes(const TogetherKey& key) {
+  const Lock lock(mutex_);
+  std::erase_if(passes_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<PassResults>& known = passes_[key];
+  std::shared_ptr<PassResults> passes = known.lock();
+  if (!passes) known = passes = std::make_shared<PassResults>();
+  return passes;
 }
 
 TogetherCounts TogetherRuns::counts() const {

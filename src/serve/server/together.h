@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -9,11 +10,13 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cond_var.h"
 #include "base/mutex.h"
 #include "base/stoppable_cond_var.h"
+#include "loader/samples/pass_results.h"
 #include "serve/server/feed.h"
 #include "serve/server/lateness.h"
 #include "serve/wait_clock.h"
@@ -36,7 +39,7 @@ class TogetherRun {
  public:
   /// The first step waits until `group_size` seats are taken, for a minute at most. `clock`
   /// outlives the run, and measures that wait and `patience`.
-  TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
+  TogetherRun(std::shared_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
               WaitClock& clock = WaitClock::real());
 
   struct Step {
@@ -63,6 +66,10 @@ class TogetherRun {
   Result<StepPtr> next_step(Seat& seat, std::chrono::milliseconds timeout);
 
   size_t seats() const;
+  /// Whether the first step waits for clients that have no seat yet.
+  bool awaits_group() const;
+  /// Makes next_step() return this error to all clients from now on.
+  void refuse(Status why);
   /// Returns true if no step follows: the last epoch is over, or the next one is empty.
   bool over() const;
   const Loader& loader() const { return *loader_; }
@@ -78,7 +85,7 @@ class TogetherRun {
   Status compute_step(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
   void retain(Step step) FOREBAY_REQUIRES(mutex_);
 
-  const std::unique_ptr<Loader> loader_;
+  const std::shared_ptr<Loader> loader_;
   const int group_size_;  ///< seats that the first step waits for
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
@@ -95,39 +102,57 @@ class TogetherRun {
   bool begun_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool over_ FOREBAY_GUARDED_BY(mutex_) = false;
   TogetherCounts counts_ FOREBAY_GUARDED_BY(mutex_);
+  Status refused_ FOREBAY_GUARDED_BY(mutex_);
 };
 
-/// All runs of a server, by the key of their batches: equal keys mean equal batches at equal
-/// states. Any thread may call any function.
+/// Everything that determines batches. Equal keys mean equal batches at equal states.
+struct TogetherKey {
+  TogetherKey(const char* all) : batches(all) {}
+  TogetherKey(std::string all_but_functions, std::vector<std::string> of_steps)
+      : batches(std::move(all_but_functions)), functions(std::move(of_steps)) {}
+  auto operator<=>(const TogetherKey&) const = default;
+
+  std::string batches;                 ///< all but the functions
+  std::vector<std::string> functions;  ///< PortableCode::functions
+};
+
+/// All runs of a server, by the key of their batches. Any thread may call any function.
 class TogetherRuns {
  public:
   explicit TogetherRuns(std::chrono::milliseconds patience, WaitClock& clock = WaitClock::real())
       : patience_(patience), clock_(clock) {}
   /// Opens a loader. `stop` ends the opening.
-  using Open = std::function<Result<std::unique_ptr<Loader>>(const std::stop_token& stop)>;
+  using Open = std::function<Result<std::shared_ptr<Loader>>(const std::stop_token& stop)>;
 
   /// Finds a run of that key and takes a seat at `state`. If there is none, opens one with `open`,
-  /// which may take long. Returns Cancelled if `stop` was requested.
-  Result<std::shared_ptr<TogetherRun>> join(const std::string& key, const std::string& state, int group_size,
+  /// which may take long. Returns Cancelled if `stop` was requested; StateMismatch if a run that
+  /// still waits for its group has the same batches but for a function, which is then told to its
+  /// clients, too.
+  Result<std::shared_ptr<TogetherRun>> join(const TogetherKey& key, const std::string& state, int group_size,
                                             TogetherRun::Seat& seat, const Open& open, const std::stop_token& stop);
   /// Takes a seat at `state` in a run other than `own`. Returns null if there is no such run.
-  std::shared_ptr<TogetherRun> join_other(const std::string& key, const TogetherRun* own, const std::string& state,
+  std::shared_ptr<TogetherRun> join_other(const TogetherKey& key, const TogetherRun* own, const std::string& state,
                                           TogetherRun::Seat& seat);
   /// Reports that a client has left `run`. Closes the run if that was the last one.
-  void release(const std::string& key, const std::shared_ptr<TogetherRun>& run);
+  void release(const TogetherKey& key, const std::shared_ptr<TogetherRun>& run);
+  /// Returns the results of the passes of all loaders of that key, as long as anybody holds them.
+  std::shared_ptr<PassResults> passes(const TogetherKey& key);
   TogetherCounts counts() const;
 
  private:
   Result<std::shared_ptr<TogetherRun>> open_at(const std::string& state, int seats, const Open& open,
                                                const std::stop_token& stop) const;
 
+  Status check_functions(const TogetherKey& key) const FOREBAY_REQUIRES(mutex_);
+
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
   mutable Mutex mutex_;
   StoppableCondVar opened_;
   /// Keys for which a thread opens a loader, without the lock.
-  std::set<std::string> opening_ FOREBAY_GUARDED_BY(mutex_);
-  std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_ FOREBAY_GUARDED_BY(mutex_);
+  std::set<TogetherKey> opening_ FOREBAY_GUARDED_BY(mutex_);
+  std::multimap<TogetherKey, std::shared_ptr<TogetherRun>> runs_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<TogetherKey, std::weak_ptr<PassResults>> passes_ FOREBAY_GUARDED_BY(mutex_);
   TogetherCounts ended_ FOREBAY_GUARDED_BY(mutex_);
 };
 
@@ -135,8 +160,8 @@ class TogetherRuns {
 /// returned; `stop` ends the search for one. If the client loses its seat later, the next run is
 /// opened on another thread. `position` is a loader that computes nothing and only records where
 /// the client is.
-Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                            std::string key, int group_size, TogetherRuns::Open open,
+Result<std::unique_ptr<Feed>> together_feed(std::shared_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
+                                            TogetherKey key, int group_size, TogetherRuns::Open open,
                                             const std::stop_token& stop);
 
 }  // namespace forebay

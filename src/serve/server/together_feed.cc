@@ -19,7 +19,7 @@ namespace {
 
 class TogetherFeed final : public Feed {
  public:
-  TogetherFeed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs, std::string key, int group_size,
+  TogetherFeed(std::shared_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs, TogetherKey key, int group_size,
                TogetherRuns::Open open)
       : position_(std::move(position)), runs_(std::move(runs)), key_(std::move(key)), group_size_(group_size),
         open_(std::move(open)) {}
@@ -202,9 +202,9 @@ class TogetherFeed final : public Feed {
     Ledger counters;
   };
 
-  const std::unique_ptr<Loader> position_;
+  const std::shared_ptr<Loader> position_;
   const std::shared_ptr<TogetherRuns> runs_;
-  const std::string key_;
+  const TogetherKey key_;
   const int group_size_;
   const TogetherRuns::Open open_;
   mutable Mutex mutex_;
@@ -220,8 +220,8 @@ class TogetherFeed final : public Feed {
 
 }  // namespace
 
-Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                            std::string key, int group_size, TogetherRuns::Open open,
+Result<std::unique_ptr<Feed>> together_feed(std::shared_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
+                                            TogetherKey key, int group_size, TogetherRuns::Open open,
                                             const std::stop_token& stop) {
   auto feed =
       std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), group_size, std::move(open));

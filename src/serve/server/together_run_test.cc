@@ -15,6 +15,7 @@ namespace {
 
 using serve_test::Data;
 using serve_test::ManualClock;
+using serve_test::open_loader;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Seat = TogetherRun::Seat;
@@ -249,7 +250,7 @@ struct Opening {
   TogetherRuns::Open open() {
     return [this](const std::stop_token&) {
       ++opened;
-      return Loader::open(data.pipeline());
+      return open_loader(data.pipeline());
     };
   }
   std::string begin() { return (*Loader::open(data.pipeline()))->state(); }
@@ -320,12 +321,91 @@ TEST(TogetherRuns, a_client_finds_another_run_than_its_own) {
   EXPECT_EQ(second->seats(), 2U);
 }
 
+// The keys of two clients whose batches differ in one function alone.
+const TogetherKey kOurs("batches", {".map(a.f) 1", ".map(a.g) 2"}), kTheirs("batches", {".map(a.f) 1", ".map(a.g) 3"});
+
+TEST(TogetherRuns, functions_that_differ_are_told_to_all_who_wait) {
+  Opening opening;
+  TogetherRuns runs(kPatience);
+  const std::string begin = opening.begin();
+  Seat a, b, c;
+  const auto waiting = *runs.join(kOurs, begin, 2, a, opening.open(), {});
+  const Status refused = runs.join(kTheirs, begin, 2, b, opening.open(), {}).status();
+  EXPECT_EQ(refused.code(), Code::kStateMismatch);
+  EXPECT_NE(refused.message().find(".map(a.g) is not the same"), std::string::npos) << refused.message();
+  EXPECT_EQ(waiting->next_step(a, kLong).status().to_string(), refused.to_string());
+  EXPECT_EQ(opening.opened, 1) << "nothing is opened for a client that is refused";
+  EXPECT_TRUE(runs.join(kTheirs, begin, 2, c, opening.open(), {}).ok()) << "those who were told wait no more";
+}
+
+TEST(TogetherRuns, functions_may_differ_where_nobody_waits) {
+  Opening opening;
+  TogetherRuns runs(kPatience);
+  const std::string begin = opening.begin();
+  Seat a, b, c, d;
+  const auto first = *runs.join(kOurs, begin, 1, a, opening.open(), {});
+  const auto second = *runs.join(kTheirs, begin, 2, b, opening.open(), {});
+  EXPECT_NE(second, first) << "a group of one does not wait";
+  const auto third = *runs.join(kOurs, begin, 1, c, opening.open(), {});
+  EXPECT_EQ(third, first) << "a client that waits for nobody is not of the group that waits";
+  ASSERT_EQ(*runs.join(kTheirs, begin, 2, d, opening.open(), {}), second);
+  EXPECT_TRUE(*second->next_step(b, kLong));
+}
+
+TEST(TogetherRuns, functions_that_differ_are_told_to_clients_that_come_at_once) {
+  Opening opening;
+  TogetherRuns runs(kPatience);
+  const std::string begin = opening.begin();
+  std::latch opens(1), goes_on(1);
+  Seat a, b;
+  auto late = std::async(std::launch::async, [&] {
+    return runs
+        .join(kOurs, begin, 2, a,
+              [&](const std::stop_token& stop) {
+                opens.count_down();
+                goes_on.wait();
+                return opening.open()(stop);
+              },
+              {})
+        .status();
+  });
+  opens.wait();
+  const auto waiting = *runs.join(kTheirs, begin, 2, b, opening.open(), {});
+  goes_on.count_down();
+  EXPECT_EQ(late.get().code(), Code::kStateMismatch);
+  EXPECT_EQ(waiting->next_step(b, kLong).status().code(), Code::kStateMismatch);
+}
+
+TEST(TogetherRuns, results_of_passes_are_those_of_a_key_for_as_long_as_they_are_held) {
+  TogetherRuns runs(kPatience);
+  auto held = runs.passes(kOurs);
+  EXPECT_EQ(runs.passes(kOurs), held);
+  EXPECT_NE(runs.passes(kTheirs), held);
+  const std::weak_ptr<PassResults> seen = held;
+  held.reset();
+  EXPECT_TRUE(seen.expired());
+  EXPECT_NE(runs.passes(kOurs), nullptr);
+}
+
+TEST(TogetherRuns, a_stop_ends_the_wait_for_the_passes_of_another_loader) {
+  TogetherRuns runs(kPatience);
+  const auto passes = runs.passes("key");
+  std::stop_source stop;
+  auto turn = passes->take_turn({});
+  ASSERT_TRUE(turn.ok());
+  auto late = std::async(std::launch::async, [&] { return passes->take_turn(stop.get_token()).status(); });
+  stop.request_stop();
+  EXPECT_EQ(late.get().code(), Code::kCancelled);
+  turn = internal_error("over");
+  EXPECT_TRUE(passes->take_turn({}).ok()) << "the turn has ended";
+}
+
 TEST(TogetherRuns, a_failure_to_open_is_that_client_s_and_the_next_one_tries_again) {
   Opening opening;
   TogetherRuns runs(kPatience);
   const std::string begin = opening.begin();
   Seat a, b;
-  const TogetherRuns::Open fails = [](const std::stop_token&) -> Result<std::unique_ptr<Loader>> {
+  const TogetherRuns::Open fails = [](const std::stop_token&) -> Result<std::shared_ptr<Loader>> {
     return not_found("no such file");
   };
   EXPECT_EQ(runs.join("key", begin, 1, a, fails, {}).status().code(), Code::kNotFound);

@@ -18,6 +18,7 @@ namespace {
 using serve_test::Data;
 using serve_test::digest_of;
 using serve_test::epoch_of;
+using serve_test::open_loader;
 using serve_test::Running;
 using serve_test::shared;
 
@@ -74,7 +75,7 @@ TEST(Together, a_slow_member_continues_alone) {
   const auto member = [&] {
     return std::move(*together_feed(
         std::move(*Loader::open(data.pipeline())), runs, "key", 1,
-        [&](const std::stop_token&) { return Loader::open(data.pipeline()); }, std::stop_token()));
+        [&](const std::stop_token&) { return open_loader(data.pipeline()); }, std::stop_token()));
   };
   const auto fast = member(), slow = member();
   std::vector<Batch> of_slow;
@@ -138,9 +139,9 @@ TEST(Together, what_is_opened_later_does_not_hold_up_its_client) {
   const Data data;
   std::atomic<bool> first = true;
   Gate gate;
-  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::unique_ptr<Loader>> {
+  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::shared_ptr<Loader>> {
     if (!first.exchange(false) && !gate.wait(stop)) return cancelled("stopped");
-    return Loader::open(data.pipeline());
+    return open_loader(data.pipeline());
   };
   const auto runs = std::make_shared<TogetherRuns>(std::chrono::seconds(30));
   const auto feed =
@@ -163,8 +164,8 @@ TEST(Together, closing_ends_what_is_being_opened) {
   const Data data;
   std::atomic<bool> first = true;
   Gate gate;
-  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::unique_ptr<Loader>> {
-    if (first.exchange(false)) return Loader::open(data.pipeline());
+  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::shared_ptr<Loader>> {
+    if (first.exchange(false)) return open_loader(data.pipeline());
     (void)gate.wait(stop);
     return cancelled("stopped");
   };
@@ -219,7 +220,7 @@ struct Members {
         std::move(*Loader::open(data.pipeline(), options)), runs, "key", wanted,
         [this](const std::stop_token&) {
           ++opened;
-          return Loader::open(data.pipeline(), options);
+          return open_loader(data.pipeline(), options);
         },
         std::stop_token()));
   }
@@ -311,7 +312,7 @@ TEST(TogetherFeed, a_run_that_cannot_be_opened_is_the_error_of_its_member) {
   const auto runs = std::make_shared<TogetherRuns>(std::chrono::minutes(5));
   const auto feed = together_feed(
       std::move(*Loader::open(data.pipeline())), runs, "key", 1,
-      [](const std::stop_token&) -> Result<std::unique_ptr<Loader>> { return not_found("gone"); }, std::stop_token());
+      [](const std::stop_token&) -> Result<std::shared_ptr<Loader>> { return not_found("gone"); }, std::stop_token());
   EXPECT_EQ(feed.status().code(), Code::kNotFound);
 }
 
@@ -322,7 +323,7 @@ TEST(TogetherFeed, a_stop_ends_the_search_for_the_first_seat) {
   std::stop_source stop;
   const auto feed = together_feed(
       std::move(*Loader::open(data.pipeline())), runs, "key", 1,
-      [&](const std::stop_token& ends) -> Result<std::unique_ptr<Loader>> {
+      [&](const std::stop_token& ends) -> Result<std::shared_ptr<Loader>> {
         stop.request_stop();  // while it opens
         (void)gate.wait(ends);
         return cancelled("stopped");

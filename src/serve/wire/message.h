@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// Version of the message formats. Both ends must have the same one.
-inline constexpr uint32_t kServeVersion = 2;
+inline constexpr uint32_t kServeVersion = 3;
 inline constexpr uint64_t kServeMagic = 0x3165767265734246;  // "FBserve1"
 
 /// Types of messages. The server answers each request of a client with one message, in order.
@@ -55,10 +55,12 @@ struct Hello {
 };
 
 struct OpenRequest {
-  std::string pipeline;  ///< JSON
+  std::string pipeline;  ///< JSON; for user code PortableCode::pipeline
   LoaderOptions options;
-  std::string state;     ///< state at which to begin; empty for the beginning
-  int32_t together = 0;  ///< see ShareOptions::together
+  std::string state;                        ///< state at which to begin; empty for the beginning
+  int32_t together = 0;                     ///< see ShareOptions::together
+  std::string code_source = {};             ///< PortableCode::source
+  std::vector<std::string> functions = {};  ///< PortableCode::functions
 };
 
 /// Position of a loader.
@@ -118,6 +120,8 @@ struct BatchMessage {
   std::vector<int64_t> ids, positions;
   std::vector<int32_t> parts;  ///< see Batch::parts
   int64_t padding = 0, epoch = 0, step = 0;
+  std::optional<int64_t> made_rows;     ///< see Batch::made_rows
+  TensorLocation object;                ///< bytes of Batch::object; without shape if it is null
   Position after;                       ///< position after this batch
   std::vector<uint64_t> dropped_slabs;  ///< slabs that no later batch uses
 };
@@ -126,7 +130,7 @@ struct EndMessage {
   Position after;  ///< position after the end of the epoch
 };
 
-/// Encodes a status without its payload (an exception).
+/// Encodes a status. Its payload, if it has one, is a PortableObject.
 std::string to_message(const Status& status);
 Status status_from_message(std::string_view bytes);
 
@@ -161,7 +165,7 @@ void fields(Archive& archive, LoaderOptions& value) {
 
 template <typename Archive>
 void fields(Archive& archive, OpenRequest& value) {
-  archive(value.pipeline, value.options, value.state, value.together);
+  archive(value.pipeline, value.options, value.state, value.together, value.code_source, value.functions);
 }
 
 template <typename Archive>
@@ -226,7 +230,7 @@ void fields(Archive& archive, FieldMessage& value) {
 template <typename Archive>
 void fields(Archive& archive, BatchMessage& value) {
   archive(value.number, value.fields, value.ids, value.positions, value.parts, value.padding, value.epoch, value.step);
-  archive(value.after, value.dropped_slabs);
+  archive(value.made_rows, value.object, value.after, value.dropped_slabs);
 }
 
 template <typename Archive>

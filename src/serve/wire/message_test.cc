@@ -66,6 +66,8 @@ BatchMessage sample<BatchMessage>() {
   batch.padding = 1;
   batch.epoch = 3;
   batch.step = 44;
+  batch.made_rows = 6;
+  batch.object = location(3, 64, {9});
   batch.after = kPosition;
   batch.dropped_slabs = {5, 6};
   return batch;
@@ -97,6 +99,8 @@ OpenRequest sample<OpenRequest>() {
   request.options.errors.max_errors = ErrorLimit(0.25);
   request.state = "{\"epoch\": 1}";
   request.together = 4;
+  request.code_source = "/proc/1/fd/2";
+  request.functions = {".map(a.f) 1", ".map(a.g) 2"};
   return request;
 }
 template <>
@@ -175,6 +179,8 @@ TEST(Messages, of_a_batch_say_where_each_tensor_lies) {
   EXPECT_EQ(read.parts, (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(read.after.state, kPosition.state);
   EXPECT_EQ(read.dropped_slabs, (std::vector<uint64_t>{5, 6}));
+  EXPECT_EQ(read.made_rows, 6);
+  EXPECT_EQ(read.object.shape, std::vector<int64_t>{9});
 }
 
 TEST(Messages, carry_options_that_are_unset_as_unset) {
@@ -218,12 +224,12 @@ uint64_t checksum(const std::string& bytes) {
 
 // Both ends may be of different releases, so a change of the bytes needs another kServeVersion.
 TEST(Messages, keep_their_bytes_as_long_as_the_version_stays) {
-  EXPECT_EQ(kServeVersion, 2U);
-  EXPECT_EQ(checksum(to_message(sample<Hello>())), 0xa2e02d952e9b18cbU);
-  EXPECT_EQ(checksum(to_message(sample<OpenRequest>())), 0x57e04369ec9b01afU);
+  EXPECT_EQ(kServeVersion, 3U);
+  EXPECT_EQ(checksum(to_message(sample<Hello>())), 0x2ff6face7e9a0224U);
+  EXPECT_EQ(checksum(to_message(sample<OpenRequest>())), 0x680e4d807d9e39cU);
   EXPECT_EQ(checksum(to_message(sample<LoadRequest>()) + to_message(sample<TraceRequest>())), 0x60d793625865ad56U);
   EXPECT_EQ(checksum(to_message(sample<LoaderInfo>()) + to_message(sample<SourceInfo>())), 0x10daef40fa7627b1U);
-  EXPECT_EQ(checksum(to_message(sample<BatchMessage>()) + to_message(sample<EndMessage>())), 0x4322ccabe350f082U);
+  EXPECT_EQ(checksum(to_message(sample<BatchMessage>()) + to_message(sample<EndMessage>())), 0xb4526683d071be8aU);
   EXPECT_EQ(checksum(to_message(sample<std::vector<SlabMessage>>())), 0x531bdd981a22057fU);
   EXPECT_EQ(checksum(to_message(sample<std::vector<ErrorEntry>>())), 0x9003a586be7ae6f2U);
   EXPECT_EQ(checksum(to_message(sample<Ledger>())), 0xcc433590faeb6aeeU);
