@@ -1,6 +1,7 @@
-# forebay_module(NAME [SELDOM] DEPS modules... LIBS targets...)
+# forebay_module(NAME [SELDOM [OFTEN files...]] DEPS modules... LIBS targets...)
 #
-# SELDOM: no code of the module runs for each sample of a loader. It is compiled at -O1, in two thirds of the time.
+# SELDOM: what takes time for each sample of a loader is in other modules, in libraries or in the kernel. The module is compiled at -O1, in three quarters
+# of the time; all but the files OFTEN, which have loops over bytes or elements.
 #
 # One folder under src/ is one static library `forebay_NAME`. Every *.cc in it is compiled, except *_test.cc, which make
 # the one test program `NAME_test`. Symbols are visible, so that libforebay.so (src/capi) can give them to the Python module and the program.
@@ -16,6 +17,11 @@ add_library(forebay_options INTERFACE)
 target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -ffp-contract=off)
 if(FOREBAY_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a fixture in an unnamed namespace, seen through an #include
   target_compile_options(forebay_options INTERFACE -Wno-subobject-linkage)
+endif()
+# gcc looks for garbage whenever its memory has doubled, which takes 7 % of the time of a module. Where there is memory for two compilers it begins at 1 GB.
+cmake_host_system_information(RESULT memory_mb QUERY TOTAL_PHYSICAL_MEMORY)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND memory_mb GREATER 7500)
+  target_compile_options(forebay_options INTERFACE $<$<CONFIG:Release>:--param=ggc-min-heapsize=1048576>)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # std::stable_sort of libstdc++ 12 uses std::get_temporary_buffer
   target_compile_options(forebay_options INTERFACE -Wno-deprecated-declarations)
@@ -36,8 +42,12 @@ add_library(forebay_test_options INTERFACE)
 target_compile_options(forebay_test_options INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 target_link_libraries(forebay_test_options INTERFACE forebay_options)
 
+function(forebay_seldom target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 function(forebay_module name)
-  cmake_parse_arguments(ARG "SELDOM" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SELDOM" "" "OFTEN;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -56,10 +66,15 @@ function(forebay_module name)
   add_library(forebay_${name} STATIC ${sources})
   set_target_properties(forebay_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0 CXX_VISIBILITY_PRESET default)  # 0: all together
   target_compile_options(forebay_${name} PRIVATE -fno-semantic-interposition)  # visible functions are inlined as hidden ones are
+  get_property(modules GLOBAL PROPERTY FOREBAY_MODULES)
   if(ARG_SELDOM)
-    target_compile_options(forebay_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    forebay_seldom(forebay_${name})
+    set_source_files_properties(${ARG_OFTEN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+    list(APPEND modules forebay_${name})
+  else()  # first, since a linker takes the first of equal instances of a template
+    list(PREPEND modules forebay_${name})
   endif()
-  set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
+  set_property(GLOBAL PROPERTY FOREBAY_MODULES ${modules})
   target_include_directories(forebay_${name} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   set(deps ${ARG_DEPS})
@@ -124,13 +139,13 @@ function(forebay_accompanied module name)
   endif()
 endfunction()
 
-# forebay_behind(NAME LIBRARY SOURCES patterns... ENTRY file STAND_IN file)
+# forebay_behind(NAME LIBRARY [SELDOM] SOURCES patterns... ENTRY file STAND_IN file)
 #
 # Before forebay_module(NAME). These sources of the module use libraries that most programs never need, ${FOREBAY_LIBRARY_LIBRARIES}. The static archive has them as
 # it has all others. libforebay.so has STAND_IN in their place, which loads libforebay_LIBRARY.so at the first use; that shared object has them, and ENTRY, its C function.
 # Where the libraries are missing, the archive has STAND_IN as well: it says what is missing, or loads the module of another build.
 function(forebay_behind name library)
-  cmake_parse_arguments(ARG "" "ENTRY;STAND_IN" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "SELDOM" "ENTRY;STAND_IN" "SOURCES" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -144,6 +159,9 @@ function(forebay_behind name library)
   add_library(${target} STATIC ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
   target_link_libraries(${target} PUBLIC forebay_${name} PRIVATE ${FOREBAY_${word}_LIBRARIES} $<BUILD_INTERFACE:forebay_options>)
+  if(ARG_SELDOM)
+    forebay_seldom(${target})
+  endif()
   set_property(GLOBAL APPEND PROPERTY FOREBAY_BEHIND_${word} ${target})
   set_property(GLOBAL APPEND PROPERTY FOREBAY_ENTRIES_${word} "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_ENTRY}")
   set_property(GLOBAL APPEND PROPERTY FOREBAY_STAND_INS "${CMAKE_CURRENT_SOURCE_DIR}/${ARG_STAND_IN}")

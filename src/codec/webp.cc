@@ -207,14 +207,14 @@ Result<ImageInfo> probe_webp(Bytes bytes) {
 
 // Only a file of a single chunk, its pixels, certainly has no orientation.
 std::optional<ImageHead> probe_webp_head(Bytes head) {
-  constexpr size_t kFileHeader = 12, kChunkHeader = 8;
+  constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
   WebPBitstreamFeatures features;
-  if (head.size() < kFileHeader + kChunkHeader || WebPGetFeatures(head.data(), head.size(), &features) != VP8_STATUS_OK)
+  if (head.size() < kRiffHeader + kChunkHeader || WebPGetFeatures(head.data(), head.size(), &features) != VP8_STATUS_OK)
     return std::nullopt;
   ImageHead found{features.width, features.height, std::nullopt};
-  const uint64_t chunk_bytes = little_u32(head, kFileHeader + 4);
+  const uint64_t chunk_bytes = little_u32(head, kRiffHeader + 4);
   const uint64_t file_bytes = uint64_t{little_u32(head, 4)} + kChunkHeader;
-  if (kFileHeader + kChunkHeader + chunk_bytes + chunk_bytes % 2 >= file_bytes) found.orientation = 1;
+  if (kRiffHeader + kChunkHeader + chunk_bytes + chunk_bytes % 2 >= file_bytes) found.orientation = 1;
   return found;
 }
 

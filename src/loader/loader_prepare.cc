@@ -102,14 +102,14 @@ Status Loader::Impl::restore(const Checkpoint& saved) {
 Status Loader::Impl::change(const PlanEdit& edit) {
   FOREBAY_RETURN_IF_ERROR(usable());
   FOREBAY_RETURN_IF_ERROR(prepare());
-  const std::shared_ptr<Runner> runner = current();
-  const Cursor at = runner->cursor();
+  const std::shared_ptr<Runner> running = current();
+  const Cursor at = running->cursor();
   if (input.options.restart && at.position > 0)
     return invalid_argument(
         fmt::format("{}: with restart=True epochs begin anew; make the call between epochs", edit.call));
   FOREBAY_ASSIGN(const Run::Resume resume, run->change(edit, at));
   if (!resume) return {};
-  runner->seek(at);
+  running->seek(at);
   resume();
   return {};
 }

@@ -128,9 +128,23 @@ def test_without_the_module_of_sound_the_message_says_what_to_do(monkeypatch, tm
     assert "sound needs the module libforebay_sound.so" in told
 
 
+@pytest.mark.parametrize("name, pipeline", [
+    ("http", 'fb.files(["http://127.0.0.1:1/one.jpg"]).batch(1)'), ("http", 'fb.files(["s3://bucket/one.jpg"]).batch(1)'),
+    ("xml", 'fb.text("one.html", by="file").extract_text().batch(1)')])
+def test_a_missing_module_is_no_bad_sample(monkeypatch, tmp_path, name, pipeline):
+    """Samples that cannot be read are skipped here, and without the module none could."""
+    (tmp_path / "one.html").write_text("<p>one</p>")
+    for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(variable, "some")
+    monkeypatch.chdir(tmp_path)
+    told = without_module(monkeypatch, tmp_path, name, f'{pipeline}, on_error="skip"')
+    assert f"the module libforebay_{name}.so" in told
+
+
 @pytest.mark.parametrize("name, packages", [
-    ("http", ["libcurl4-openssl-dev", "libssl-dev", "libboost-dev"]), ("xml", ["libxml2-dev"]), ("redis", ["libhiredis-dev"]), ("nats", ["libnats-dev"]),
-    ("kafka", ["librdkafka-dev"]), ("sound", ["libsndfile1-dev", "libflac-dev", "libmpg123-dev", "libsoxr-dev"]), ("arrow", ["'forebay[tables]'"])])
+    ("http", ["libcurl4-openssl-dev", "libssl-dev", "libboost-dev"]), ("xml", ["libxml2-dev"]), ("redis", ["libhiredis-dev", "libssl-dev"]),
+    ("nats", ["libnats-dev", "libssl-dev"]), ("kafka", ["librdkafka-dev", "libssl-dev"]),
+    ("sound", ["libsndfile1-dev", "libflac-dev", "libmpg123-dev", "libsoxr-dev"]), ("arrow", ["'forebay[tables]'"])])
 def test_versions_tell_a_module_that_is_missing_with_what_to_install(monkeypatch, tmp_path, name, packages):
     copy_without(monkeypatch, tmp_path, name)
     modules = json.loads(run(sys.executable, "-c", "import forebay, json; print(json.dumps(forebay.versions()['modules']))"))

@@ -16,6 +16,7 @@
 #include "store/http/http_options.h"
 #include "store/http/http_store.h"
 #include "store/http/http_url.h"
+#include "store/http/http_versions.h"
 #include "store/http/retrying_caller.h"
 #include "store/request_slots.h"
 #include "store/s3/credentials_chain.h"
@@ -65,6 +66,12 @@ std::string all_of(const StorageOptions& options) {
   return text;
 }
 
+Result<std::shared_ptr<HttpTransport>> open_transport() {
+  // Loaded here and not per sample, where a failure could pass for a bad sample.
+  FOREBAY_RETURN_IF_ERROR(http_versions().status());
+  return shared_http_transport();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const StorageOptions& options) {
@@ -83,7 +90,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const St
   const std::string who =
       fmt::format("s3 {} {} {}", identity(s3, environment), http.connection->ca_file, all_of(options));
   return registry().get(who, [&]() -> Result<std::shared_ptr<Store>> {
-    const std::shared_ptr<HttpTransport> transport = shared_http_transport();
+    FOREBAY_ASSIGN(const std::shared_ptr<HttpTransport> transport, open_transport());
     FOREBAY_ASSIGN(std::shared_ptr<CredentialsSource> credentials, find_credentials(s3, environment, transport));
     const auto slots = std::make_shared<RequestSlots>();
     http.caller.on_throttled = [slots] { slots->on_throttled(); };
@@ -100,7 +107,8 @@ Result<std::shared_ptr<Store>> open_http_store(const std::string& url, const Sto
   // Headers may be secrets of one host. Without headers one store serves all hosts.
   const std::string origin = http.headers.empty() ? "" : parsed.origin();
   return registry().get(fmt::format("http {} {}", origin, all_of(options)), [&]() -> Result<std::shared_ptr<Store>> {
-    return http_store(std::move(http), origin, shared_http_transport());
+    FOREBAY_ASSIGN(std::shared_ptr<HttpTransport> transport, open_transport());
+    return http_store(std::move(http), origin, std::move(transport));
   });
 }
 

@@ -64,11 +64,6 @@ std::vector<Problem> problems_of(const Description& description, std::span<const
   return problems;
 }
 
-bool measures(const OpSpec& step) {
-  const OpDef* const def = catalog().find(step.name);
-  return def != nullptr && def->measures;
-}
-
 }  // namespace
 
 std::vector<Problem> check(const Description& description) { return problems_of(description, {}); }

@@ -59,6 +59,10 @@ void infer_extract_text(const Args& args, Schema& schema, Problems& problems) {
 }
 
 Result<std::unique_ptr<ColumnOp>> compile_extract_text(const Args& args, const Schema&) {
+  // An empty page loads the parser here and not per sample, where a failure could pass for a bad sample.
+  WorkMemory memory;
+  std::string none;
+  FOREBAY_RETURN_IF_ERROR(append_html_text({}, memory, none));
   return std::unique_ptr<ColumnOp>(std::make_unique<ExtractText>(args.names("field")));
 }
 

@@ -76,8 +76,8 @@ Result<void*> function_of_broker(const std::string& broker, std::string_view fun
   return function_of_module(
       {.file = fmt::format("libforebay_{}.so", broker),
        .function = fmt::format("forebay_{}_{}", broker, function),
-       .needed = fmt::format("{0}:// needs the module libforebay_{0}.so, which needs {1}: install {2}, then build "
-                             "Forebay again if the module is missing",
+       .needed = fmt::format("{0}:// needs the module libforebay_{0}.so, which needs {1} and OpenSSL: install {2} and "
+                             "libssl-dev, then build Forebay again if the module is missing",
                              broker, library, package)});
 }
 
