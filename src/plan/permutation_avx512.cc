@@ -22,6 +22,8 @@ namespace {
 
 using Vec = __m512i;
 constexpr size_t kLanes = 8;
+// The rounds of a vector take as long as those of so many single values.
+constexpr size_t kFew = 4;
 
 // Enough independent products to hide the latency of a multiplication.
 constexpr size_t kVectorsTogether = 4;
@@ -143,9 +145,8 @@ FOREBAY_AVX512 size_t all(const PermutationRounds& rounds, std::span<int64_t> va
   size_t done = 0;
   for (; done + kTogether <= values.size(); done += kTogether)
     some<kForward, kVectorsTogether>(network, values.data() + done, 0xFF);
-  // A mix of several data sets asks each of them for few values. The rounds of a vector take as long
-  // as those of four single values.
-  while (values.size() - done > 4) {
+  // A mix of several data sets asks each of them for fewer values.
+  while (values.size() - done > kFew) {
     const size_t count = std::min(kLanes, values.size() - done);
     some<kForward, 1>(network, values.data() + done, static_cast<__mmask8>((1u << count) - 1));
     done += count;
@@ -156,11 +157,11 @@ FOREBAY_AVX512 size_t all(const PermutationRounds& rounds, std::span<int64_t> va
 }  // namespace
 
 size_t forward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all<true>(rounds, values) : 0;
+  return values.size() > kFew && has_avx512() ? all<true>(rounds, values) : 0;
 }
 
 size_t backward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all<false>(rounds, values) : 0;
+  return values.size() > kFew && has_avx512() ? all<false>(rounds, values) : 0;
 }
 
 #else
