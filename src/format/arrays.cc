@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/remembered_hashes.h"
-#include "base/row_prefetch.h"
 #include "format/files/mapped_file.h"
 #include "format/files/open_store.h"
 #include "format/npy_file.h"
@@ -129,10 +128,6 @@ class Rows {
     gather_all(ids, out);
     return {};
   }
-  void prefetch(int64_t id) const {
-    const uint8_t* const begin = row(id);
-    for (size_t at = 0; at < std::min(row_bytes_, kPrefetchBytes); at += kCacheLine) __builtin_prefetch(begin + at);
-  }
   Status check_length() const { return view_.file ? with_arrays_operator(view_.file->check_length()) : Status(); }
 
   Status hash_sample(Hasher& hasher) const;
@@ -153,20 +148,22 @@ class Rows {
       default: return gather_rows(ids, out);
     }
   }
-  void prefetch_ahead(std::span<const int64_t> ids, size_t i) const {
-    if (i + kPrefetchAhead < ids.size()) prefetch(ids[i + kPrefetchAhead]);
+  void prefetch(std::span<const int64_t> ids, size_t i) const {
+    if (i + kPrefetchAhead >= ids.size()) return;
+    const uint8_t* next = row(ids[i + kPrefetchAhead]);
+    for (size_t at = 0; at < std::min(row_bytes_, kPrefetchBytes); at += kCacheLine) __builtin_prefetch(next + at);
   }
   template <size_t kBytes>
   void gather_fixed(std::span<const int64_t> ids, uint8_t* out) const {
     for (size_t i = 0; i < ids.size(); ++i) {
-      prefetch_ahead(ids, i);
+      prefetch(ids, i);
       std::memcpy(out + i * kBytes, row(ids[i]), kBytes);
     }
   }
   void gather_rows(std::span<const int64_t> ids, uint8_t* out) const {
     if (row_bytes_ == 0) return;
     for (size_t i = 0; i < ids.size(); ++i) {
-      prefetch_ahead(ids, i);
+      prefetch(ids, i);
       std::memcpy(out + i * row_bytes_, row(ids[i]), row_bytes_);
     }
   }
@@ -221,7 +218,7 @@ void Rows::hash_row(int64_t i, Hasher& hasher) const {
   }
 }
 
-class Arrays final : public SampleSource, public RowPrefetch {
+class Arrays final : public SampleSource {
  public:
   static Result<std::unique_ptr<Source>> open(std::vector<Rows> rows) {
     std::unique_ptr<Arrays> source(new Arrays(std::move(rows)));
@@ -258,9 +255,6 @@ class Arrays final : public SampleSource, public RowPrefetch {
   bool gathers(size_t field) const override { return !rows_[field].text(); }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
     return rows_[field].gather(ids, out);
-  }
-  void prefetch(size_t field, std::span<const int64_t> ids) const override {
-    for (const int64_t id : ids.first(std::min(ids.size(), kPrefetchAhead))) rows_[field].prefetch(id);
   }
   Status check_intact() const override {
     for (const Rows& field : rows_) FOREBAY_RETURN_IF_ERROR(field.check_length());

@@ -93,8 +93,8 @@ class RowTime {
 }  // namespace
 
 RowWork::RowWork(std::shared_ptr<const BranchPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy)
-    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy),
-      prefetch_(row_prefetch(*plan_->source)), counters_{plan_->write_counters.get()}, names_{"batch"} {
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
+      names_{"batch"} {
   for (const Stage& stage : plan_->stages) {
     first_step_.push_back(static_cast<int>(counters_.size()));
     const auto* native = std::get_if<NativeStage>(&stage);
@@ -173,16 +173,6 @@ Status RowWork::gather(BatchJob& batch, int64_t begin, int64_t end, const RowPla
   } catch (const std::exception& error) {
     return internal_error(error.what());
   }
-}
-
-void RowWork::prefetch(const BatchJob& batch, int64_t begin, int64_t end, const RowPlacement& placement) const {
-  if (prefetch_ == nullptr) return;
-  std::array<int64_t, 8> ids;
-  const auto count = std::min(ids.size(), static_cast<size_t>(end - begin));
-  for (size_t i = 0; i < count; ++i)
-    ids[i] = batch.rows()[static_cast<size_t>(placement.row(begin + static_cast<int64_t>(i)))].id;
-  for (const OutputField& output : plan_->outputs)
-    prefetch_->prefetch(output.source_field, std::span(ids).first(count));
 }
 
 RowResult RowWork::run_gathered(RowInput& input, BatchJob& batch, const RowPlacement& placement,

@@ -9,7 +9,6 @@
 
 #include "base/columns.h"
 #include "base/record.h"
-#include "base/row_prefetch.h"
 #include "base/source.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/branch_plan.h"
@@ -127,8 +126,6 @@ class RowWork {
   /// error does not say which row is bad; run() finds it.
   Status gather(BatchJob& batch, int64_t begin, int64_t end, const RowPlacement& placement,
                 GatherBuffers& buffers) const;
-  /// Called shortly before gather() of these rows. Lets the source prefetch the first of them.
-  void prefetch(const BatchJob& batch, int64_t begin, int64_t end, const RowPlacement& placement) const;
 
   /// Applies the policy to a row whose sample failed, and adds the consequences to `result`: a
   /// skipped row, a replacement, or an error of the whole batch.
@@ -188,7 +185,6 @@ class RowWork {
   const std::shared_ptr<const BranchPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
-  const RowPrefetch* const prefetch_;    // the source, or null
   std::vector<StepCounters*> counters_;  // by StepMeter's step number; number 0 writes the batch
   std::vector<std::string_view> names_;  // names of these steps
   std::vector<int> first_step_;          // number of the first step of each stage

@@ -97,22 +97,18 @@ std::vector<RowRun> runs_of(const RowTask& task, const RowPlacement& at, size_t 
 
 }  // namespace
 
-// Runs the rows of a task branch by branch. Their time is measured together, since reading the
-// clock takes longer than copying a few rows.
+// Runs the rows of a task branch by branch. All runs are found before the first is copied: to look
+// for them in between delays the copies. Their time is measured together, since reading the clock
+// takes longer than copying a few rows.
 RowResult RowTasks::gather(RowTask& task, const RowPlacement& at, WorkMemory& memory) const {
-  // A source prefetches within a run. With many branches runs are short, so the next ones are
-  // prefetched here.
-  constexpr int64_t kRowsAhead = 16;
   BatchJob& job = task.batch->job;
   const int64_t begun_ns = thread_cpu_ns();
   std::vector<RowRun> runs = runs_of(task, at, core_.plan.size());
   GatherBuffers buffers;
   RowResult all;
   size_t done = 0;
-  for (size_t ahead = 1; done < runs.size() && all.verdict == Verdict::kDone; ++done) {
+  for (; done < runs.size() && all.verdict == Verdict::kDone; ++done) {
     RowRun& run = runs[done];
-    for (; ahead < runs.size() && runs[ahead].begin < run.end + kRowsAhead; ++ahead)
-      core_.row_work(runs[ahead].branch).prefetch(job, runs[ahead].begin, runs[ahead].end, at);
     const RowWork& work = core_.row_work(run.branch);
     run.counted = !work.only_gathers() || !work.gather(job, run.begin, run.end, at, buffers).ok();
     if (run.counted) run_part(run.begin, run.end, run.branch, task, at, memory, all);
