@@ -74,7 +74,7 @@ void measure_steps(const char* name, std::shared_ptr<const PlanNode> plan, std::
   for (size_t leaf = 0; leaf < branches.size(); ++leaf)
     branches[leaf].selection = first_samples(plan->order(leaf).size());
   const IndexedItinerary steps(std::move(plan), std::move(branches), std::move(schedule), 517, std::nullopt);
-  double best = std::numeric_limits<double>::infinity(), worst = 0;
+  double best = std::numeric_limits<double>::infinity(), worst = 0, all = 0;
   Cursor at;
   int64_t rows = 0;
   for (int step = 0; step < kSteps; ++step) {
@@ -82,11 +82,13 @@ void measure_steps(const char* name, std::shared_ptr<const PlanNode> plan, std::
     const StepPlan planned = steps.planned(at).value();
     const double took = cpu_ms() - begun;
     best = std::min(best, took);
+    all += took;
     if (step > 0) worst = std::max(worst, took);
     rows += std::ssize(planned.rows);
     at = planned.after;
   }
-  std::printf("%-44s %8.4f %8.4f ms  %6.1f rows\n", name, best, worst, static_cast<double>(rows) / kSteps);
+  std::printf("%-44s %8.4f %8.4f %8.4f ms  %6.1f rows\n", name, best, all / kSteps, worst,
+              static_cast<double>(rows) / kSteps);
 }
 
 std::shared_ptr<const Schedule> equal_batches(const PlanNode& plan, std::shared_ptr<const ShardAssignment> assignment) {
@@ -95,7 +97,7 @@ std::shared_ptr<const Schedule> equal_batches(const PlanNode& plan, std::shared_
 }
 
 void measure_all_steps() {
-  std::printf("a step of one rank of %lld %25s %8s\n", static_cast<long long>(kRanks), "least", "most");
+  std::printf("a step of one rank of %lld %25s %8s %8s\n", static_cast<long long>(kRanks), "least", "mean", "most");
   const std::shared_ptr<const PlanNode> leaf = leaf_node(shuffled_order(kSamples, 1));
   measure_steps("one data set", leaf, equal_batches(*leaf, assignment_by_count()));
   for (const int64_t parts : {8, 64, 1000}) {

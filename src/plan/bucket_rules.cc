@@ -10,7 +10,7 @@ namespace {
 
 // The most samples of one length that fit.
 int64_t rows_within_budget(const BucketRules& rules, float length) {
-  const double rows = std::floor(rules.budget / rules.cost_of(length));
+  const double rows = rules.budget / rules.cost_of(length);
   return rows < static_cast<double>(rules.most_rows) ? std::max(static_cast<int64_t>(rows), int64_t{1})
                                                      : rules.most_rows;
 }

@@ -49,13 +49,22 @@ BucketWindow plan_window(std::span<const float> lengths, const BucketRules& rule
   for (const uint64_t each : keys) sorted.push_back(length_of(each));
   const std::vector<uint32_t> cuts = cut_batches(sorted, rules, group);
   BucketWindow window;
-  window.samples.reserve(keys.size());
+  window.begins.reserve(cuts.size());
+  std::vector<uint32_t> next(cuts.size() - 1);  // index of the next sample of each batch
+  uint32_t end = 0;
   for (const uint32_t batch : arrange_batches(costs_of(sorted, cuts, rules), group, key)) {
-    window.begins.push_back(static_cast<uint32_t>(window.samples.size()));
-    for (uint32_t i = cuts[batch]; i < cuts[batch + 1]; ++i) window.samples.push_back(static_cast<uint32_t>(keys[i]));
-    std::sort(window.samples.begin() + window.begins.back(), window.samples.end());
+    window.begins.push_back(end);
+    next[batch] = end;
+    end += cuts[batch + 1] - cuts[batch];
   }
-  window.begins.push_back(static_cast<uint32_t>(window.samples.size()));
+  window.begins.push_back(end);
+  // Goes through the positions in order, so that no batch has to be sorted.
+  std::vector<uint32_t> batch_at(keys.size());
+  for (uint32_t batch = 0; batch < next.size(); ++batch)
+    for (uint32_t i = cuts[batch]; i < cuts[batch + 1]; ++i) batch_at[static_cast<uint32_t>(keys[i])] = batch;
+  window.samples.resize(keys.size());
+  for (uint32_t position = 0; position < batch_at.size(); ++position)
+    window.samples[next[batch_at[position]]++] = position;
   return window;
 }
 

@@ -121,14 +121,20 @@ std::shared_ptr<const BucketedBatches::Planned> BucketedBatches::plan(int64_t ep
 }
 
 std::vector<float> BucketedBatches::lengths_of(int64_t epoch, int64_t begin, int64_t count) const {
-  std::vector<float> lengths;
-  lengths.reserve(static_cast<size_t>(count));
+  std::vector<float> lengths(static_cast<size_t>(count));
   std::array<Draw, 256> draws;
-  while (std::ssize(lengths) < count) {
-    const auto some = static_cast<size_t>(std::min<int64_t>(std::ssize(draws), count - std::ssize(lengths)));
-    plan_->draws(epoch, begin + std::ssize(lengths), std::span(draws).first(some));
-    for (size_t i = 0; i < some; ++i)
-      lengths.push_back((*lengths_[static_cast<size_t>(draws[i].leaf)])[static_cast<size_t>(draws[i].index)]);
+  std::array<const float*, draws.size()> places;
+  for (std::span<float> left(lengths); !left.empty();) {
+    const std::span<float> some = left.first(std::min(left.size(), draws.size()));
+    plan_->draws(epoch, begin, std::span(draws).first(some.size()));
+    // The lengths of a shuffled epoch are cache misses, of which several can be under way at once.
+    for (size_t i = 0; i < some.size(); ++i) {
+      places[i] = lengths_[static_cast<size_t>(draws[i].leaf)]->data() + draws[i].index;
+      __builtin_prefetch(places[i]);
+    }
+    for (size_t i = 0; i < some.size(); ++i) some[i] = *places[i];
+    begin += static_cast<int64_t>(some.size());
+    left = left.subspan(some.size());
   }
   return lengths;
 }

@@ -1,5 +1,7 @@
 #include "plan/permutation_avx512.h"
 
+#include <algorithm>
+
 #if defined(__x86_64__)
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 warns about the deliberately undefined registers inside its own intrinsics.
@@ -20,10 +22,13 @@ namespace {
 
 using Vec = __m512i;
 constexpr size_t kLanes = 8;
-// Enough independent products to hide the latency of a multiplication.
-constexpr size_t kVectors = 4;
-constexpr size_t kTogether = kLanes * kVectors;
+// The rounds of a vector take as long as those of so many single values.
+constexpr size_t kFew = 4;
 
+// Enough independent products to hide the latency of a multiplication.
+constexpr size_t kVectorsTogether = 4;
+
+template <size_t kVectors>
 struct Halves {
   Vec left[kVectors], right[kVectors];
 };
@@ -65,23 +70,27 @@ FOREBAY_AVX512_INLINE Vec right_step(const Network& n, Vec left, Vec round_key) 
   return _mm512_srl_epi64(scramble(n, left, round_key), _mm_cvtsi32_si128(64 - n.right_bits));
 }
 
-FOREBAY_AVX512_INLINE void split(const Network& n, const int64_t* values, Halves* halves) {
+template <size_t kVectors>
+FOREBAY_AVX512_INLINE void split(const Network& n, const int64_t* values, __mmask8 lanes, Halves<kVectors>* halves) {
   const __m128i bits = _mm_cvtsi32_si128(n.right_bits);
   const Vec mask = every((uint64_t{1} << n.right_bits) - 1);
   for (size_t i = 0; i < kVectors; ++i) {
-    const Vec value = _mm512_loadu_si512(values + kLanes * i);
+    const Vec value = _mm512_maskz_loadu_epi64(lanes, values + kLanes * i);
     halves->left[i] = _mm512_srl_epi64(value, bits);
     halves->right[i] = _mm512_and_si512(value, mask);
   }
 }
 
-FOREBAY_AVX512_INLINE void join(const Network& n, const Halves& halves, int64_t* values) {
+template <size_t kVectors>
+FOREBAY_AVX512_INLINE void join(const Network& n, const Halves<kVectors>& halves, __mmask8 lanes, int64_t* values) {
   const __m128i bits = _mm_cvtsi32_si128(n.right_bits);
   for (size_t i = 0; i < kVectors; ++i)
-    _mm512_storeu_si512(values + kLanes * i, _mm512_or_si512(_mm512_sll_epi64(halves.left[i], bits), halves.right[i]));
+    _mm512_mask_storeu_epi64(values + kLanes * i, lanes,
+                             _mm512_or_si512(_mm512_sll_epi64(halves.left[i], bits), halves.right[i]));
 }
 
-FOREBAY_AVX512_INLINE void forward(const Network& n, Halves* halves) {
+template <size_t kVectors>
+FOREBAY_AVX512_INLINE void forward(const Network& n, Halves<kVectors>* halves) {
   uint64_t round_key = n.key_a;
   for (int round = 0; round < n.rounds; round += 2) {
     const Vec key = every(round_key), next_key = _mm512_add_epi64(key, n.key_b);
@@ -96,7 +105,8 @@ FOREBAY_AVX512_INLINE void forward(const Network& n, Halves* halves) {
   }
 }
 
-FOREBAY_AVX512_INLINE void backward(const Network& n, Halves* halves) {
+template <size_t kVectors>
+FOREBAY_AVX512_INLINE void backward(const Network& n, Halves<kVectors>* halves) {
   uint64_t round_key = n.key_a + static_cast<uint64_t>(n.rounds) * n.step_b;
   for (int round = 0; round < n.rounds; round += 2) {
     round_key -= 2 * n.step_b;
@@ -115,19 +125,31 @@ bool has_avx512() {
   return has;
 }
 
+// `lanes` are those of each vector that have a value.
+template <bool kForward, size_t kVectors>
+FOREBAY_AVX512_INLINE void some(const Network& network, int64_t* values, __mmask8 lanes) {
+  Halves<kVectors> halves;
+  split(network, values, lanes, &halves);
+  if constexpr (kForward) {
+    forward(network, &halves);
+  } else {
+    backward(network, &halves);
+  }
+  join(network, halves, lanes, values);
+}
+
 template <bool kForward>
 FOREBAY_AVX512 size_t all(const PermutationRounds& rounds, std::span<int64_t> values) {
   const Network network = network_of(rounds);
+  constexpr size_t kTogether = kLanes * kVectorsTogether;
   size_t done = 0;
-  for (; done + kTogether <= values.size(); done += kTogether) {
-    Halves halves;
-    split(network, values.data() + done, &halves);
-    if constexpr (kForward) {
-      forward(network, &halves);
-    } else {
-      backward(network, &halves);
-    }
-    join(network, halves, values.data() + done);
+  for (; done + kTogether <= values.size(); done += kTogether)
+    some<kForward, kVectorsTogether>(network, values.data() + done, 0xFF);
+  // A mix of several data sets asks each of them for fewer values.
+  while (values.size() - done > kFew) {
+    const size_t count = std::min(kLanes, values.size() - done);
+    some<kForward, 1>(network, values.data() + done, static_cast<__mmask8>((1u << count) - 1));
+    done += count;
   }
   return done;
 }
@@ -135,11 +157,11 @@ FOREBAY_AVX512 size_t all(const PermutationRounds& rounds, std::span<int64_t> va
 }  // namespace
 
 size_t forward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all<true>(rounds, values) : 0;
+  return values.size() > kFew && has_avx512() ? all<true>(rounds, values) : 0;
 }
 
 size_t backward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all<false>(rounds, values) : 0;
+  return values.size() > kFew && has_avx512() ? all<false>(rounds, values) : 0;
 }
 
 #else

@@ -14,8 +14,8 @@ struct PermutationRounds {
   uint64_t key_a = 0, key_b = 0;
 };
 
-/// Sends the first values once through the rounds, 32 at a time, and returns how many it replaced.
-/// Returns 0 if the processor has no AVX-512.
+/// Sends the first values once through the rounds, all but at most four, and returns how many it
+/// replaced. Returns 0 if the processor has no AVX-512.
 size_t forward_avx512(const PermutationRounds& rounds, std::span<int64_t> values);
 size_t backward_avx512(const PermutationRounds& rounds, std::span<int64_t> values);
 

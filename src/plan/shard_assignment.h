@@ -76,7 +76,7 @@ std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<co
 
 /// By leaf: of each leaf of the plan, every rank gets as many rows as the others, within one, and
 /// in all as many as by count. A leaf's rows are divided by lane (place % lanes[leaf]), so that
-/// ranks get rows of their own lanes but for those at a cut. Takes time for the whole batch.
+/// ranks get rows of their own lanes but for those at a cut. Takes time for leaves and own rows.
 std::shared_ptr<const ShardAssignment> assignment_by_leaf(std::shared_ptr<const PlanNode> plan,
                                                           std::vector<int64_t> lanes);
 

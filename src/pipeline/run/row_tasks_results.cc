@@ -74,38 +74,53 @@ RowResult RowTasks::run(RowTask& task, const RowPlacement& at, WorkMemory& memor
   return work_of(task).run(task, task.batch->job, at, memory);
 }
 
-// Runs the rows of a task branch by branch. Their time is measured together, since reading the
-// clock takes longer than copying a few rows.
+namespace {
+
+// Rows of a task that are next to each other and of one branch.
+struct RowRun {
+  uint16_t branch;
+  int64_t begin, end;
+  bool counted = false;  // but for its time
+};
+
+std::vector<RowRun> runs_of(const RowTask& task, const RowPlacement& at, size_t branches) {
+  if (branches == 1) return {{0, task.begin, task.end}};
+  std::vector<RowRun> runs;
+  runs.reserve(std::min(branches, static_cast<size_t>(task.end - task.begin)));
+  for (int64_t row = task.begin; row < task.end; ++row) {
+    const uint16_t branch = task.batch->job.planned(at.row(row)).branch;
+    if (runs.empty() || runs.back().branch != branch) runs.push_back({branch, row, row});
+    runs.back().end = row + 1;
+  }
+  return runs;
+}
+
+}  // namespace
+
+// Runs the rows of a task branch by branch. All runs are found before the first is copied: to look
+// for them in between delays the copies. Their time is measured together, since reading the clock
+// takes longer than copying a few rows.
 RowResult RowTasks::gather(RowTask& task, const RowPlacement& at, WorkMemory& memory) const {
   BatchJob& job = task.batch->job;
-  const auto branch_at = [&](int64_t index) { return job.planned(at.row(index)).branch; };
   const int64_t begun_ns = thread_cpu_ns();
-  struct Part {
-    uint16_t branch;
-    int64_t rows;
-    bool counted;  // but for its time
-  };
-  std::vector<Part> done;
-  done.reserve(std::min<size_t>(core_.plan.size(), static_cast<size_t>(task.end - task.begin)));
+  std::vector<RowRun> runs = runs_of(task, at, core_.plan.size());
   GatherBuffers buffers;
   RowResult all;
-  for (int64_t begin = task.begin, end = begin; begin < task.end && all.verdict == Verdict::kDone; begin = end) {
-    const uint16_t branch = branch_at(begin);
-    if (core_.plan.size() == 1) end = task.end;
-    while (end < task.end && branch_at(end) == branch) ++end;
-    const RowWork& work = core_.row_work(branch);
-    const bool gathered = work.only_gathers() && work.gather(job, begin, end, at, buffers).ok();
-    if (!gathered) run_part(begin, end, branch, task, at, memory, all);
-    done.push_back({branch, end - begin, !gathered});
+  size_t done = 0;
+  for (; done < runs.size() && all.verdict == Verdict::kDone; ++done) {
+    RowRun& run = runs[done];
+    const RowWork& work = core_.row_work(run.branch);
+    run.counted = !work.only_gathers() || !work.gather(job, run.begin, run.end, at, buffers).ok();
+    if (run.counted) run_part(run.begin, run.end, run.branch, task, at, memory, all);
   }
   const int64_t taken_ns = thread_cpu_ns() - begun_ns, count = task.end - task.begin;
-  for (const Part& part : done) {
-    const BranchPlan& plan = core_.plan.branch(part.branch);
-    const int64_t part_ns = taken_ns * part.rows / count;
-    if (part.counted)
+  for (const RowRun& run : std::span(runs).first(done)) {
+    const BranchPlan& plan = core_.plan.branch(run.branch);
+    const int64_t rows = run.end - run.begin, part_ns = taken_ns * rows / count;
+    if (run.counted)
       plan.write_counters->busy_ns.fetch_add(part_ns, std::memory_order_relaxed);
     else
-      plan.count_gathered(part.rows, part_ns);
+      plan.count_gathered(rows, part_ns);
   }
   return all;
 }
