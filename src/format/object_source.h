@@ -29,7 +29,7 @@ enum class ObjectVersions : uint8_t {
 /// Objects of a store, one per sample. The fields are `bytes`, `key`, and the columns of the index.
 /// The id is the index in the key table. If sizes are not known, fetch() estimates them from the
 /// mean and the maximum of the objects read so far. Any thread may use it.
-class ObjectSource final : public SampleSource, public ValuePlaces, private LearnedVersions {
+class ObjectSource final : public SampleSource, public PlacedSource, private LearnedVersions {
  public:
   /// `store_key` maps the key of a sample to its key in the store.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
@@ -45,8 +45,7 @@ class ObjectSource final : public SampleSource, public ValuePlaces, private Lear
   std::optional<Identity> identity(int64_t id) const override;
   const LearnedVersions* learned_versions() const override { return learned_versions_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;
-  bool has_places(size_t field) const override { return field == kBytes && sizes_ == ObjectSizes::kKnown; }
-  Fetch fetch_head(size_t field, int64_t id, uint64_t bytes) const override;
+  ValuePlaces value_places(size_t field) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   bool gathers(size_t field) const override {
     return field >= kFirstColumn && columns_[field - kFirstColumn].gathers();

@@ -22,16 +22,18 @@ void check_sequence(const Field& field, Problems& problems) {
   }
 }
 
-// `read`: the packed fields, and those of limits=.
-void check_others(const std::vector<std::string>& packed, const std::vector<std::string>& read, const Schema& schema,
+void check_others(const std::vector<std::string>& packed, const std::vector<std::string>& limited, const Schema& schema,
                   Problems& problems) {
+  const auto is_of = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::find(list, name) != list.end();
+  };
   std::vector<std::string> names;
   for (const Field& field : schema) {
-    if (std::ranges::find(read, field.name) == read.end() && !field.optional && !is_droppable(field.name, field.kind))
-      names.push_back(field.name);
+    const bool read = is_of(packed, field.name) || is_of(limited, field.name);
+    if (!read && !field.optional && !is_droppable(field.name, field.kind)) names.push_back(field.name);
   }
   if (names.empty()) return;
-  Problem lost = dropped_fields_problem(packed, names);
+  Problem lost = dropped_fields_problem(packed, limited, names);
   problems.add(std::move(lost.message), std::move(lost.remedy));
 }
 
@@ -52,7 +54,7 @@ void check_limited(const std::string& name, const Schema& schema, Problems& prob
 void check_packed(const PackArguments& pack, const Schema& schema, Problems& problems) {
   bool any = schema.open_ended;
   const std::vector<std::string> packed = pack.fields();
-  std::vector<std::string> read = packed;
+  std::vector<std::string> limited;
   for (const std::string& name : packed) {
     const auto index = schema.find(name);
     any |= index.has_value();
@@ -61,9 +63,9 @@ void check_packed(const PackArguments& pack, const Schema& schema, Problems& pro
   }
   for (const auto& [name, most] : pack.limits()) {
     check_limited(name, schema, problems);
-    read.push_back(name);
+    limited.push_back(name);
   }
-  if (any) check_others(packed, read, schema, problems);
+  if (any) check_others(packed, limited, schema, problems);
 }
 
 Field field_of_blocks(const std::string& name, Shape shape) {

@@ -46,8 +46,10 @@ bool is_droppable(const std::string& name, FieldKind kind) {
   return name == "key" && (kind == FieldKind::kText || kind == FieldKind::kAny);
 }
 
-Problem dropped_fields_problem(const std::vector<std::string>& packed, const std::vector<std::string>& names) {
-  std::vector<std::string> lengths;
+Problem dropped_fields_problem(const std::vector<std::string>& packed, const std::vector<std::string>& limited,
+                               const std::vector<std::string>& names) {
+  std::vector<std::string> lengths, read = packed;
+  read.insert(read.end(), limited.begin(), limited.end());
   for (const auto* list : {&packed, &names}) {
     for (const std::string& name : *list) lengths.push_back(fmt::format("\"{}\": n", name));
   }
@@ -56,7 +58,7 @@ Problem dropped_fields_problem(const std::vector<std::string>& packed, const std
                       fmt::join(packed, "', '"), fmt::join(names, "', '")),
           fmt::format("put .select(\"{}\") before .pack() to leave the others out, or pack them, too, if they are as "
                       "long: .pack({{{}}})",
-                      fmt::join(packed, "\", \""), fmt::join(lengths, ", "))};
+                      fmt::join(read, "\", \""), fmt::join(lengths, ", "))};
 }
 
 std::optional<Problem> number_problem(const BlockField& field, const std::string& from, DType type) {

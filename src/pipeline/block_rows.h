@@ -88,8 +88,9 @@ struct PackingStep {
 /// people, and all other fields are data.
 bool is_droppable(const std::string& name, FieldKind kind);
 /// The problem of samples with fields `names` in addition to the `packed` ones, which blocks would
-/// lose.
-Problem dropped_fields_problem(const std::vector<std::string>& packed, const std::vector<std::string>& names);
+/// lose, and to those of limits=.
+Problem dropped_fields_problem(const std::vector<std::string>& packed, const std::vector<std::string>& limited,
+                               const std::vector<std::string>& names);
 
 /// The problem of a field of blocks of this type that cannot hold the numbers which the step adds.
 /// `from`: name of the packed field of which it is made.

@@ -109,9 +109,9 @@ struct BranchPlan {
   Schema output_schema;
   /// Set if sequences are packed. The outputs are then rows of numbers, which go into blocks.
   std::optional<PackingStep> packing = {};
-  /// Names of the fields that the packing reads, if user code may add others, which packing would
-  /// lose. Empty otherwise.
-  std::vector<std::string> packed_fields = {};
+  /// Names of the fields that are packed, and of those that bound blocks, if user code may add
+  /// others, which packing would lose. Empty otherwise.
+  std::vector<std::string> packed_fields = {}, limited_fields = {};
   /// Name of the field that marks replayed samples, if these pass all stages again. Empty
   /// otherwise.
   std::string rehearsed_field = {};

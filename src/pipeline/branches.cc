@@ -142,11 +142,13 @@ class Walk {
     if (catalog_.chooses_by_itself(source, part)) to.choosing.push_back(std::move(own).finish());
   }
 
-  // True if a step says which samples of its part there are, or in which order these are drawn.
+  // True if a step says which samples of its part there are, how often, or in which order these are
+  // drawn.
   bool is_of_part_alone(const OpSpec& step, bool drawn) const {
     const OpDef* const def = catalog_.find(step.name);
     if (def == nullptr) return false;
-    return drawn ? chooses_samples(def->effect) : leaves_out_samples(def->effect);
+    if (drawn) return chooses_samples(def->effect);
+    return leaves_out_samples(def->effect) || def->effect == OpEffect::kRepeating;
   }
 
   // Fields that the first part gives for all: the key of the sample, and the field of `on`.

@@ -154,6 +154,18 @@ TEST(Branches, of_parts_side_by_side_are_one) {
   EXPECT_EQ(place_of(steps, 4), "0: zip");
 }
 
+TEST(Branches, have_the_parts_that_repeat) {
+  OpSpec zip = spec_of("zip");
+  zip.parts = {{"image", Description(spec_of("images")).append(spec_of("repeat")).append(spec_of("decode"))},
+               {"mask", Description(spec_of("files"))}};
+  const Branch branch = branches_of(Description(zip).append(spec_of("repeat")), repeats()).front();
+  EXPECT_EQ(names_of(branch.description), (Names{"zip", "decode", "leave_out", "join_parts", "repeat"}))
+      << "those of all pairs alone";
+  ASSERT_EQ(branch.choosing.size(), 1u);
+  EXPECT_EQ(branch.choosing[0].name(), "image");
+  EXPECT_EQ(names_of(branch.choosing[0].description), (Names{"images", "repeat", "decode"}));
+}
+
 const Catalog& draws() {
   static const Catalog catalog = [] {
     OpDef sample, shuffle;

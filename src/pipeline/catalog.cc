@@ -44,7 +44,7 @@ bool Catalog::chooses_by_itself(const OpSpec& source, const PipelinePart& part) 
   return has_own_draws(source, part) ||
          (joins_parts(source) && std::ranges::any_of(part.pipeline.steps(), [&](const OpSpec& step) {
             const OpDef* const def = find(step.name);
-            return def != nullptr && leaves_out_samples(def->effect);
+            return def != nullptr && (leaves_out_samples(def->effect) || def->effect == OpEffect::kRepeating);
           }));
 }
 

@@ -328,10 +328,11 @@ Status RowWork::check_packed_alone(const Extras& extras) const {
   if (plan_->packed_fields.empty()) return {};
   std::vector<std::string> lost;
   for (const auto& [name, value] : extras) {
-    if (!is_droppable(name, value.kind)) lost.push_back(name);
+    const bool limited = std::ranges::find(plan_->limited_fields, name) != plan_->limited_fields.end();
+    if (!limited && !is_droppable(name, value.kind)) lost.push_back(name);
   }
   if (lost.empty()) return {};
-  const Problem problem = dropped_fields_problem(plan_->packed_fields, lost);
+  const Problem problem = dropped_fields_problem(plan_->packed_fields, plan_->limited_fields, lost);
   return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 

@@ -111,6 +111,19 @@ int select_bit(uint64_t word, int64_t n) {
 
 }  // namespace
 
+int64_t selected_before(const Selection& selection, int64_t id) {
+  int64_t begin = 0, end = selection.size();
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (selection.id_at(middle) < id) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
 std::shared_ptr<const Selection> first_samples(int64_t size) { return std::make_shared<FirstSamples>(size); }
 
 std::shared_ptr<const Selection> first_of(std::shared_ptr<const Selection> from, int64_t size) {

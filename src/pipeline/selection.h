@@ -23,6 +23,9 @@ class Selection {
   }
 };
 
+/// Number of selected ids below `id`, by binary search: ids of a selection ascend.
+int64_t selected_before(const Selection& selection, int64_t id);
+
 /// The first `size` samples of the source.
 std::shared_ptr<const Selection> first_samples(int64_t size);
 

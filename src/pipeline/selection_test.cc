@@ -91,6 +91,16 @@ TEST(Selection, rows_spread_over_a_table_come_from_as_few_chunks_as_have_them) {
   EXPECT_EQ(of({0, 4, 0}, 2), (std::vector<int64_t>{0, 1})) << "chunks of which nothing takes part are not chosen";
 }
 
+TEST(Selection, counts_the_selected_ids_below_one) {
+  const std::shared_ptr<const Selection> chosen =
+      spread_over_chunks(first_samples(30), std::vector<int64_t>{10, 10, 10}, 6);
+  ASSERT_EQ(ids_of(*chosen), (std::vector<int64_t>{10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(selected_before(*chosen, 0), 0);
+  EXPECT_EQ(selected_before(*chosen, 10), 0);
+  EXPECT_EQ(selected_before(*chosen, 13), 3);
+  EXPECT_EQ(selected_before(*chosen, 30), 6);
+}
+
 TEST(Selection, spread_rows_are_exactly_so_many_and_ascend_whatever_the_chunks_have) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 300; ++round) {

@@ -39,3 +39,11 @@ def tables(tmp_path_factory):
     from materializing import write_tables
 
     return write_tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def short_looks(request):
+    """Looks of studies last that share of their usual time: PACE of the module, or a tenth."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("forebay._trying.pace", getattr(request.module, "PACE", 0.1))
+        yield

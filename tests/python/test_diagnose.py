@@ -14,13 +14,8 @@ from project import ROOT, write_photos
 import forebay as fb
 from forebay import _trying
 
-
-@pytest.fixture(scope="module", autouse=True)
-def short_looks():
-    """What is tried and told does not depend on how long each look is, and gains that are asserted here are large."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_trying, "pace", 0.1)
-        yield
+# What is tried and told does not depend on how long each look is, and gains that are asserted here are large.
+pytestmark = pytest.mark.usefixtures("short_looks")
 
 
 @pytest.fixture

@@ -209,23 +209,109 @@ def test_a_picture_above_max_pixels_is_not_measured(tmp_path):
         assert sorted(i for batch in loader for i in batch.ids.tolist()) == sorted(set(range(5)) - {largest})
 
 
-def tar(path, count, kind="JPEG"):
-    with tarfile.open(path, "w") as shard:
-        for i in range(count):
-            for name, data in ((f"{i:03d}.jpg", encoded(i, kind, 6 if i % 3 == 0 else 1)), (f"{i:03d}.cls", str(i).encode())):
-                info = tarfile.TarInfo(name)
+def shard(path, files, form=tarfile.USTAR_FORMAT, **headers):
+    """A tar of (name, bytes), or of (name, the name that it links to)."""
+    with tarfile.open(path, "w", format=form) as out:
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.pax_headers = headers
+            if isinstance(data, str):
+                info.type, info.linkname = tarfile.SYMTYPE, data
+            else:
                 info.size = len(data)
-                shard.addfile(info, io.BytesIO(data))
+            out.addfile(info, io.BytesIO(data) if info.size else None)
     return str(path)
 
 
-def test_pictures_in_tars_and_tables_give_the_same_batches(tmp_path):
+def members(count, kind="JPEG"):
+    """Each picture is large, and lies between a number and a mask."""
+    for i in range(count):
+        yield f"{i:03d}.cls", str(i).encode()
+        yield f"{i:03d}.jpg", encoded(i, kind, 6 if i % 3 == 0 and kind == "JPEG" else 1) + bytes(30_000)
+        yield f"{i:03d}.mask.png", bytes(5_000 + i)
+
+
+def pictures(path, **options):
+    return fb.webdataset(path, fields={"image": "jpg"}, **options)
+
+
+def test_pictures_in_tables_give_the_same_batches(tmp_path):
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"image": [encoded(i, "JPEG", 6 if i % 3 == 0 else 1) for i in range(12)]})
-    for source in (fb.webdataset(tar(tmp_path / "0.tar", 12), fields={"image": "jpg"}), fb.arrow(table)):
-        known = source.decode_image().patchify(14, merge=2).bucket(by="patches", tokens=300)
-        by_pass = decoded(source.decode_image()).patchify(14, merge=2).bucket(by="patches", tokens=300, ragged="patches")
-        assert epoch(known)[0] == epoch(by_pass)[0]
+    source = fb.arrow(pa.table({"image": [encoded(i, "JPEG", 6 if i % 3 == 0 else 1) for i in range(12)]}))
+    known = source.decode_image().patchify(14, merge=2).bucket(by="patches", tokens=300)
+    by_pass = decoded(source.decode_image()).patchify(14, merge=2).bucket(by="patches", tokens=300, ragged="patches")
+    assert epoch(known)[0] == epoch(by_pass)[0]
+
+
+FORMS = {"ustar": {}, "pax": {"form": tarfile.PAX_FORMAT, "mtime": "1.5"}, "gnu": {"form": tarfile.GNU_FORMAT}}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_first_bytes_are_read_of_pictures_in_tars(tmp_path, form):
+    paths = [shard(tmp_path / f"{i}.tar", list(members(9)), **FORMS[form]) for i in range(2)]
+    source = pictures(paths)
+    known = bucketed(source)
+    by_pass = decoded(source.decode_image()).patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400, ragged="patches")
+    assert epoch(known)[0] == epoch(by_pass)[0]
+    # The indices of the tars were saved by now.
+    assert measuring(known) == 18 * HEAD
+    assert measuring(bucketed(source.take(3))) == 3 * HEAD
+
+
+def test_more_is_read_of_pictures_in_tars_where_a_header_is_longer(tmp_path):
+    files = {"0.jpg": encoded(0, "JPEG", icc=20_000), "1.jpg": encoded(1, "JPEG", icc=200_000), "2.jpg": encoded(2, "JPEG")}
+    path = shard(tmp_path / "0.tar", [one for name, data in files.items() for one in ((name, data), (name[0] + ".bin", bytes(100_000)))])
+    known = bucketed(pictures(path))
+    assert epoch(known)[0] == epoch(decoded(pictures(path).decode_image()).patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400, ragged="patches"))[0]
+    sizes = [len(data) for data in files.values()]
+    whole = (tmp_path / "0.tar").stat().st_size
+    assert measuring(known) <= 3 * HEAD + sum(min(64 << 10, size) for size in sizes[:2]) + whole
+
+
+def requests(pipeline):
+    with fb.Loader(pipeline, epochs=1) as loader:
+        assert len(loader) > 0
+        return sum(store["requests"] - store["heads"] for store in loader.stats()["stores"])
+
+
+def test_first_bytes_that_lie_near_each_other_are_one_read(tmp_path):
+    file = io.BytesIO()
+    Image.fromarray(np.zeros((40, 50, 3), np.uint8)).save(file, "PNG")
+    near = shard(tmp_path / "near.tar", [(f"{i:03d}.jpg", file.getvalue()) for i in range(100)])
+    far = shard(tmp_path / "far.tar", list(members(9)))
+    for path, most in ((near, 1), (far, 9)):
+        epoch(bucketed(pictures(path)))
+        assert requests(bucketed(pictures(path))) == most
+
+
+def test_links_and_lacking_and_doubled_pictures_in_tars(tmp_path):
+    """A link leads to the first bytes of its file; a sample without its picture is bad as in any pass."""
+    good = list(members(6))
+    links = [("006.jpg", "001.jpg"), ("006.cls", b"6"), ("007.jpg", "no such"), ("008.cls", b"8"), ("009.jpg", good[1][1]), ("009.jpg", good[4][1])]
+    known = bucketed(pictures(shard(tmp_path / "0.tar", good + links)))
+    with fb.Loader(known, epochs=1, on_error="skip") as loader:
+        assert sorted(i for batch in batches(loader) for i in batch) == list(range(7))
+        assert {error["sample"] for error in loader.errors()} == {7, 8, 9}
+    for operation in (lambda: epoch(known), lambda: epoch(bucketed(pictures(str(tmp_path / "0.tar"), optional=["image"])))):
+        with pytest.raises(fb.Error, match=r"007|008|009"):
+            operation()
+
+
+def test_pictures_in_tars_beside_arrays(tmp_path):
+    path = shard(tmp_path / "0.tar", list(members(12)))
+    beside_tar = fb.zip(photo=pictures(path).take(10), label=fb.arrays(label=np.arange(10))).select("image", "label").decode_image()
+    known = beside_tar.patchify(14, merge=2).bucket(by="patches", tokens=300)
+    by_pass = decoded(beside_tar).patchify(14, merge=2).bucket(by="patches", tokens=300, ragged="patches")
+    assert epoch(known)[0] == epoch(by_pass)[0]
+    assert measuring(known) == 10 * HEAD
+
+
+def test_a_tar_whose_index_is_not_saved_is_read_whole(tmp_path, monkeypatch):
+    path = shard(tmp_path / "0.tar", list(members(6)))
+    known = epoch(bucketed(pictures(path)))[0]
+    monkeypatch.setenv("XDG_CACHE_HOME", path)
+    assert epoch(bucketed(pictures(path)))[0] == known
+    assert measuring(bucketed(pictures(path))) > (tmp_path / "0.tar").stat().st_size
 
 
 @pytest.fixture
@@ -354,3 +440,16 @@ def test_a_bucket_over_s3_asks_for_the_first_bytes(servers, tmp_path, nothing_fr
     over_s3 = bucketed(fb.files("s3://headers/*.jpg"))
     assert epoch(over_s3, storage_options=options)[0] == epoch(bucketed(fb.files(str(tmp_path / "*.jpg"))))[0]
     assert measuring(over_s3, storage_options=options) == HEAD * len(objects)
+
+
+def test_pictures_in_tars_over_s3_are_measured_by_their_first_bytes(servers, tmp_path, nothing_from_outside):
+    found = servers("ceph")
+    client = Client(found["FOREBAY_TEST_S3"], found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"])
+    client.make_bucket("headers-in-tars")
+    options = {"endpoint": found["FOREBAY_TEST_S3"], "access_key_id": found["FOREBAY_TEST_S3_KEY"], "secret_access_key": found["FOREBAY_TEST_S3_SECRET"]}
+    files = [(name, data + bytes(80_000) if name.endswith("jpg") else data) for name, data in members(24)]
+    path = shard(tmp_path / "0.tar", files, **FORMS["pax"])
+    client.put_all("headers-in-tars", {"0.tar": (tmp_path / "0.tar").read_bytes()})
+    over_s3 = bucketed(pictures("s3://headers-in-tars/0.tar"))
+    assert epoch(over_s3, storage_options=options)[0] == epoch(bucketed(pictures(path)))[0]
+    assert measuring(over_s3, storage_options=options) == HEAD * 24

@@ -120,12 +120,30 @@ def test_best_fit_fills_blocks_by_the_scarcer_budget():
     (lambda d: d.pack(8, limits={"count": 0}, too_long="drop"), "the limit of 'count' is 0"),
     (lambda d: d.pack(8, limits={"tokens": 4, "count": 4}, too_long="drop"), "limits names 'tokens', which is packed"),
     (lambda d: d.pack(8, limits={"counts": 4}, too_long="drop"), "there is no field 'counts'"),
-    (lambda d: d.pack(8, limits={"weight": 4}, too_long="drop"), "'count' would be lost"),
+    (lambda d: d.pack(8, limits={"weight": 4}, too_long="drop"), """blocks hold the field 'tokens' alone, and 'count' would be lost; put .select("tokens", "weight") before .pack()"""),
 ])
 def test_mistakes_are_found_before_anything_is_read(made, message):
     pipeline = made(fb.arrays(tokens=np.zeros((2, 3), np.int32), count=np.ones(2), weight=np.ones(2))).batch(1)
     told = [f"{problem.message}; {problem.remedy}" for problem in pipeline.check()]
     assert any(message in text for text in told), told
+
+
+def test_a_function_that_gives_the_cost_needs_no_select():
+    def counted(sample):
+        return {"tokens": sample["tokens"], "count": np.int64(2)}
+
+    tokens = fb.arrays(tokens=np.arange(1, 13, dtype=np.int32).reshape(6, 2))
+    for named in (tokens.map(counted, version="1"), tokens.map(counted, version="1").select("tokens", "count")):
+        with fb.Loader(named.pack(8, limits={"count": 4}, too_long="drop").batch(3), epochs=1) as loader:
+            (batch,) = loader
+        assert [[x for x in block if x] for block in batch["tokens"].tolist()] == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+
+
+def test_what_a_function_adds_beside_the_cost_would_be_lost():
+    """The message names each field once."""
+    more = fb.arrays(tokens=np.ones((2, 3), np.int32)).map(lambda sample: {**sample, "count": np.int64(1), "more": np.int64(1)}, version="1")
+    with pytest.raises(fb.InvalidArgument, match=r"""blocks hold the field 'tokens' alone, and 'more' would be lost; put .select\("tokens", "count"\) before .*: .pack\({"tokens": n, "more": n}\)"""):
+        blocks(more.pack(8, limits={"count": 4}, too_long="drop").batch(1))
 
 
 def test_a_cost_that_is_none_is_told():

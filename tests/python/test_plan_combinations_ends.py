@@ -254,7 +254,7 @@ WRONG = [
     (lambda d: fb.zip(d.numbers("a").sample(60), d.beside("a")), "0: 1: sample", "only other parts have draws of their own", "put .sample() behind the zip"),
     (lambda d: fb.zip(d.numbers("a").balance(), d.beside("a")), "0: 1: balance", "only other parts have draws of their own", "put .balance() behind the zip"),
     (lambda d: fb.zip(d.numbers("a"), t=packed(d)), "t: 1: shuffle", "that of its first part", "behind the zip"),
-    (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "steps that change its own fields only", "put .pack() behind the zip"),
+    (lambda d: fb.zip(t=packed(d), x=d.numbers("a")), "t: 2: pack", "a block has samples of many pairs", "put .pack() behind the zip"),
     (lambda d: fb.zip(d.zip("a"), z=d.numbers("b")), "0: 0: zip", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
     (lambda d: fb.zip(mixed(d), z=d.numbers("b")), "0: 0: mix", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
     (lambda d: mixed(d).sample(50), "1: sample", "decided in its part", "weights= and samples= of the mix"),

@@ -198,6 +198,79 @@ def test_a_part_of_a_mix_is_drawn_by_other_weights():
     loader.close()
 
 
+def noisy(batch=20, **more):
+    """200 samples in order, each beside one that is drawn anew."""
+    noise = fb.arrays(x=np.arange(SIZE)).shuffle().sample(weights=FIRST)
+    return fb.zip(fb.arrays(n=np.arange(200)), noise=noise, **more).batch(batch)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_noise_is_drawn_by_other_weights(threads):
+    """A pass of the noise has 120 draws, one for each of the other samples, and they go on over the epochs."""
+    loader, before = advance(noisy(), 100, threads=threads)
+    with fb.Loader(noisy()) as unchanged:
+        assert before == xs(unchanged, 100)
+        plain = [x for _ in range(4) for x in values(xs(unchanged))]
+    loader.set_sampling(THEN, version=3)
+    assert len(loader) == 10
+    state = loader.state_dict()
+    after = [x for _ in range(4) for x in values(xs(loader))]
+    check_counts(after[:20], THEN, 20)  # the rest of the first pass
+    for begin in range(20, 700 - SIZE, SIZE):
+        check_counts(after[begin : begin + SIZE], THEN, SIZE)
+    assert after != plain
+    loader.close()
+    for batch in (7, 20):
+        with fb.Loader(noisy(batch)) as again:
+            with pytest.raises(fb.StateMismatch, match="draws of the part 'noise' by the weights of .*call set_sampling"):
+                again.load_state_dict(state)
+            again.set_sampling(THEN, version=3)
+            again.load_state_dict(state)
+            assert [x for _ in range(4) for x in values(xs(again))] == after
+
+
+def test_noise_in_a_mix_and_beside_other_noise_is_named():
+    more = fb.arrays(y=np.arange(10)).sample()
+    with fb.Loader(noisy(more=more)) as loader:
+        with pytest.raises(fb.InvalidArgument, match="several parts have draws; name one of them: 'noise', 'more'"):
+            loader.set_sampling(THEN)
+        with pytest.raises(fb.InvalidArgument, match="there are 120 weights, and the data set has 10 samples"):
+            loader.set_sampling(THEN, part="more")
+        loader.set_sampling(LAST, part="noise")
+        assert set(values(xs(loader))) <= set(range(30))
+    def mixed(batch=16):
+        plain = fb.arrays(n=np.arange(50), x=np.arange(50) + 1000)
+        pair = fb.zip(fb.arrays(n=np.arange(70)), noise=fb.arrays(x=np.arange(SIZE)).shuffle().sample())
+        return fb.mix({"pair": pair, "plain": plain}, weights={"pair": 3, "plain": 1}, samples=160).batch(batch)
+
+    loader, _ = advance(mixed(), 80)
+    loader.set_sampling(LAST, version=1, part="pair/noise")
+    state, after = loader.state_dict(), values(xs(loader))
+    assert {x for x in after if x < 1000} <= set(range(30)) and any(x >= 1000 for x in after)
+    with fb.Loader(mixed(10), epochs=1) as again:
+        again.set_sampling(LAST, version=1, part="pair/noise")
+        again.load_state_dict(state)
+        assert values(xs(again)) == after
+    for rank in range(2):
+        with fb.Loader(mixed(8), epochs=1, rank=rank, world_size=2) as half:
+            half.set_sampling(LAST, version=1, part="pair/noise")
+            half.load_state_dict(state)
+            assert set(values(xs(half))) <= set(after)
+    loader.close()
+
+
+def test_draws_of_the_zip_and_of_its_parts_change_alone():
+    pair = fb.zip(fb.arrays(n=np.arange(SIZE)), noise=fb.arrays(x=np.arange(SIZE)).shuffle().sample()).sample(DRAWS, weights=FIRST).batch(20)
+
+    with fb.Loader(pair, seed=1) as loader, fb.Loader(pair, seed=1) as plain:
+        loader.set_sampling(LAST, part="noise")
+        got, usual = list(loader), list(plain)
+        assert [batch["n"].tolist() for batch in got] == [batch["n"].tolist() for batch in usual]
+        assert {x for batch in got for x in batch["x"].tolist()} <= set(range(30))
+        loader.set_sampling(LAST)
+        assert {n for batch in loader for n in batch["n"].tolist()} <= set(range(30))
+
+
 def test_without_replacement_weights_change_between_epochs():
     pipeline = fb.arrays(x=np.arange(SIZE)).shuffle().sample(40, replacement=False).batch(10)
     loader, _ = advance(pipeline, 20)

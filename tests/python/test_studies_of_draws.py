@@ -6,16 +6,10 @@ import pytest
 from combining import LENGTH, SIZES, Data
 
 import forebay as fb
-from forebay import _trying
 
 SEED, HOSTS, BYTES = 3, 2, 1000
 
-
-@pytest.fixture(scope="module", autouse=True)
-def short_looks():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_trying, "pace", 0.1)
-        yield
+pytestmark = pytest.mark.usefixtures("short_looks")
 
 
 @pytest.fixture(scope="module")
@@ -223,3 +217,29 @@ def test_packed_parts_of_a_mix_are_studied(data):
     diagnosis = fb.diagnose(pipeline, budget=5, threads=1)
     assert {part.name: part.sample_share for part in diagnosis.parts} == pytest.approx({"a": 0.25, "b": 0.75}, abs=0.02)
     assert_same(found, pipeline)
+
+
+# A zip whose parts choose.
+
+
+def is_large(sample):
+    return len(sample["bytes"]) > 5000
+
+
+def test_a_zip_is_simulated_with_the_pairs_that_its_parts_choose(tmp_path):
+    """Files of two sizes: the pairs of those that a filter keeps, and of those that come twice."""
+    for i in range(40):
+        (tmp_path / f"{i:02}.bin").write_bytes(bytes(1000 if i % 2 else 9000))
+    files = fb.files(str(tmp_path / "*.bin"))
+    large = fb.zip(files.filter(is_large, fields=["bytes"]), n=fb.arrays(n=np.arange(20)))
+    twice = fb.zip(fb.arrays(n=np.arange(80)), files.repeat(2))
+    for pipeline, samples, mean in ((large, 20, 9000), (twice, 80, 5000)):
+        found = fb.simulate(pipeline.shuffle().batch(4), hosts=2, epochs=2)
+        assert found.data["options"]["samples"] == samples
+        assert found.data["options"]["sample_bytes"] == pytest.approx(mean, rel=0.01)
+
+
+def test_a_zip_whose_parts_choose_is_profiled(data):
+    kept = data.numbers("a").filter(lambda sample: sample["x"] % 2 == 0, fields=["x"])
+    pair = fb.zip(x=kept, y=data.beside("a"), end="first").map(slow, version="1").shuffle().batch(4)
+    assert_same(fb.profile(pair, time=3), pair)

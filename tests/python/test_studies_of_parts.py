@@ -10,14 +10,9 @@ import pytest
 from PIL import Image
 
 import forebay as fb
-from forebay import _trying
 
-
-@pytest.fixture(scope="module", autouse=True)
-def short_looks():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_trying, "pace", 0.2)
-        yield
+PACE = 0.2
+pytestmark = pytest.mark.usefixtures("short_looks")
 
 
 @pytest.fixture(scope="module")

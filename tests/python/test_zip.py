@@ -408,7 +408,10 @@ WRONG = [
     (fb.zip(numbers(3), b=numbers(3, "y").map(dict).select("x")), "0: zip", "the parts '0' and 'b' both have the field 'x'", ".rename(x="),
     (fb.zip(numbers(3), b=numbers(3, "y").map_batch(dict)), "b: 1: map_batch", "no batches of its own", ".map(fn) works on the samples of a part"),
     (fb.zip(numbers(3), b=numbers(3, "y").sample().map(dict)), "b: 2: map", "those that the function returns are not known", ".select("),
-    (fb.zip(numbers(3), b=numbers(3, "y").repeat(2)), "b: 1: repeat", "steps that change its own fields only", "behind the zip"),
+    (fb.zip(numbers(3), b=numbers(3, "y").repeat(1.5)), "b: 1: repeat", "n is 1.5, and a part of a zip has each sample a whole number of times", "or put .repeat() behind the zip"),
+    (fb.zip(numbers(3), b=numbers(3, "y").repeat(0)), "b: 1: repeat", "n is 0", "a number above 0"),
+    (fb.zip(numbers(3), b=numbers(3, "y").repeat(2).take(2)), "b: 2: take", "it stands behind .repeat()", "move it before .repeat()"),
+    (fb.zip(numbers(3), b=numbers(3, "y").pack(8)), "b: 1: pack", "a block has samples of many pairs", "put .pack() behind the zip"),
     (fb.zip(numbers(3), b=numbers(3, "y").batch(2)), "b: 1: batch", "no batches of its own", "behind all parts"),
     (fb.zip(numbers(3), b=fb.Dataset([{"y": 1}] * 3)), "b: 0: dataset", "those that the data set returns are not known", 'name them with .select("…") behind it in this part'),
     (fb.zip(numbers(3), b=fb.concat(numbers(3, "y"))), "b: 0: concat", "a part of a zip is one data set", "concat(zip(a, b), zip(c, d))"),
@@ -428,6 +431,10 @@ def test_check_says_what_is_wrong_and_the_way_out(pipeline, operator, message, r
 # What is wrong when the data sets are opened.
 UNFIT = [
     (fb.zip(a=numbers(3), b=numbers(4, "y")), fb.InvalidArgument, "'a' has 3 samples and 'b' has 4.*end=\"first\""),
+    (fb.zip(a=numbers(3).repeat(2), b=numbers(3, "y").repeat(3)), fb.InvalidArgument, "'a' has 6 samples and 'b' has 9"),
+    (fb.zip(a=numbers(3), b=numbers(3, "y").repeat(10**9)), fb.InvalidArgument, "'a' has 3 samples and 'b' has 3000000000"),
+    (fb.zip(a=numbers(3), b=numbers(3, "y").repeat(1e16)), fb.InvalidArgument, r"the part 'b' has 3 samples 9007199254740992 times, which are more than 2\^53; repeat it as often as the other parts need"),
+    (fb.zip(a=numbers(3), b=fb.arrays(x=np.arange(3), y=np.arange(3)).repeat(2), on="x"), fb.InvalidArgument, "two samples of the part 'b' are '2'.*only the first part"),
     (fb.zip(a=numbers(3).take(2), b=numbers(3, "y")), fb.InvalidArgument, "'a' has 2 samples and 'b' has 3.*end=\"first\""),
     (fb.zip(a=numbers(3), b=numbers(3, "y"), on="x"), fb.InvalidArgument, "the part 'b' has no field 'x'; it has y"),
     (fb.zip(a=numbers(3), b=numbers(3, "y"), on="key"), fb.InvalidArgument, "the part 'a' has no field 'key'"),

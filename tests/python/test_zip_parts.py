@@ -404,7 +404,7 @@ WRONG = [
     (fb.zip(numbers(3), b=numbers(3, "y").cache(**MEMORY).cache(**MEMORY)), "b: 2: cache", "keeps the same already", "keep one"),
     (fb.zip(numbers(3), b=fb.Dataset(Numbers(3))), "b: 0: dataset", "those that the data set returns are not known", ".select("),
     (fb.zip(numbers(3), b=fb.Dataset(Numbers(3)).map(dict)), "b: 0: dataset", "those that the data set returns are not known", ".select("),
-    (fb.zip(numbers(3), b=fb.Dataset(Numbers(3)).select("n").pack({"n": 8})), "b: 2: pack", "steps that change its own fields only", "put .pack() behind the zip"),
+    (fb.zip(numbers(3), b=fb.Dataset(Numbers(3)).select("n").pack({"n": 8})), "b: 2: pack", "a block has samples of many pairs", "put .pack() behind the zip"),
     (fb.zip(numbers(3), b=numbers(3, "y").filter(dict, fields=["z"])), "b: 1: filter", "there is no field 'z'", "the fields here are: y"),
     (fb.zip(a=numbers(3).sample().take(2), b=numbers(3, "y")), "a: 1: sample", "only other parts have draws of their own", "put .sample() behind the zip"),
     (fb.zip(numbers(3), b=fb.Dataset(Changing(3)).select("n").cache(**MEMORY)), "b: 2: cache", "follows the epoch", "epoch=False"),
@@ -523,11 +523,149 @@ def test_choices_and_draws_of_parts_that_are_joined_by_position_use_each_chosen_
     assert (x, y) == (list(range(40, 60)), list(range(20)))
 
 
-def test_lists_of_objects_are_no_parts_yet(tmp_path):
-    for i in range(4):
-        (tmp_path / f"{i}.png").write_bytes(png(np.full((4, 4), i, np.uint8)))
-    (tmp_path / "list.jsonl").write_text("".join(json.dumps({"images": [f"{k}.png" for k in range(i)], "row": i}) + "\n" for i in range(4)))
-    listed = fb.manifest(str(tmp_path / "list.jsonl"), path="images")
-    for parts in ({"pages": listed.decode_image().resize(4), "x": numbers(4)}, {"x": fb.files(f"{tmp_path}/*.png").select("key").rename(key="name"), "pages": listed}):
-        with pytest.raises(fb.Unsupported, match="the path of the part 'pages' is a list, and lists of objects in a zip are not there yet; read that manifest by itself"):
-            fb.Loader(fb.zip(**parts).batch(2))
+# Lists of objects.
+@pytest.fixture
+def listed(tmp_path):
+    """Rows of 0 to 3 pictures, and a picture for each row; each picture has its own number."""
+    for i in range(40):
+        (tmp_path / f"{i:02}.png").write_bytes(png(np.full((4, 4), i, np.uint8)))
+    rows = [{"images": [f"{4 * i + k:02}.png" for k in range(i % 4)], "row": i} for i in range(10)]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return fb.manifest(str(tmp_path / "list.jsonl"), path="images"), fb.files([str(tmp_path / f"{30 + i}.png") for i in range(10)])
+
+
+def values(pictures):
+    return [int(picture.flat[0]) for picture in pictures]
+
+
+def assert_rows_of_lists(pipeline, ones=("cover",), **options):
+    """Each row has the pictures of its list, and those of other parts that belong to it."""
+    rows = []
+    with fb.Loader(pipeline, epochs=1, **options) as loader:
+        for batch in loader:
+            flat, ends = batch["pages"]
+            for i, row in enumerate(batch["row"].tolist()):
+                assert values(flat[ends[i] : ends[i + 1]]) == [4 * row + k for k in range(row % 4)]
+                assert all(values([batch[name][i]]) == [30 + row] for name in ones)
+                rows.append(row)
+    assert sorted(rows) == list(range(10))
+
+
+def parts_of(listed, first):
+    lists, files = listed
+    parts = {
+        "pages": lists.select("bytes", "row").rename(bytes="pages").decode_image(field="pages").resize(4, field="pages"),
+        "cover": files.select("bytes").rename(bytes="cover").decode_image(field="cover").resize(4, field="cover"),
+    }
+    return parts if first == "pages" else dict(reversed(parts.items()))
+
+
+@pytest.mark.parametrize("first", ["pages", "cover"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_part_may_have_lists_of_objects(listed, first, threads):
+    pair = fb.zip(**parts_of(listed, first))
+    assert_rows_of_lists(pair.batch(3), threads=threads)
+    assert_rows_of_lists(pair.shuffle().batch(4), threads=threads, seed=2)
+    drawn = fb.zip(**parts_of(listed, first), noise=numbers(7, "n").sample()).batch(3)
+    assert_rows_of_lists(drawn, threads=threads)
+    assert_rows_of_lists(fb.zip(**parts_of(listed, first), more=listed[1].select("bytes").rename(bytes="back").decode_image(field="back").resize(4, field="back")).batch(3), ("cover", "back"))
+
+
+def test_two_parts_may_have_lists_of_objects(listed):
+    parts = parts_of(listed, "pages")
+    again = parts["pages"].select("pages").rename(pages="again")
+    with fb.Loader(fb.zip(again=again, **parts).batch(4), epochs=1) as loader:
+        for batch in loader:
+            assert all(np.array_equal(a, b) for a, b in zip(batch["pages"], batch["again"], strict=True))
+
+
+def test_objects_of_lists_that_nobody_uses_are_not_read(listed, tmp_path):
+    unused = fb.zip(pages=listed[0].select("bytes", "row").rename(bytes="pages"), cover=parts_of(listed, "pages")["cover"]).select("row", "cover")
+    with fb.Loader(unused.batch(5), epochs=1) as loader:
+        assert [values(batch["cover"]) for batch in loader] == [[30, 31, 32, 33, 34], [35, 36, 37, 38, 39]]
+        assert read_by(loader) == sum((tmp_path / f"{30 + i}.png").stat().st_size for i in range(10))
+
+
+@pytest.mark.parametrize("first", ["pages", "cover"])
+def test_a_cache_beside_and_behind_lists_of_objects(listed, first):
+    beside = parts_of(listed, first)
+    beside["cover"] = beside["cover"].cache(**MEMORY)
+    plain = fb.zip(**parts_of(listed, first)).shuffle().batch(3)
+    for cached in (fb.zip(**beside).shuffle(), fb.zip(**parts_of(listed, first)).shuffle().cache(**MEMORY)):
+        assert digests(cached.batch(3)) == digests(plain)
+    with pytest.raises(fb.Unsupported, match="a sample of the part 'pages' is a list of objects.*put .cache\\(\\) behind the zip"):
+        parts = parts_of(listed, first)
+        fb.Loader(fb.zip(**parts | {"pages": parts["pages"].cache(**MEMORY)}).batch(2))
+
+
+def test_a_lacking_object_of_a_list_in_a_part_is_named(listed, tmp_path):
+    (tmp_path / "13.png").unlink()
+    pair = fb.zip(**parts_of(listed, "cover")).batch(3)
+    with pytest.raises(fb.NotFound, match=r"13\.png") as caught:
+        list(fb.Loader(pair, epochs=1))
+    assert caught.value.sample == 3
+    with fb.Loader(pair, epochs=1, on_error="skip") as loader:
+        assert [row for batch in loader for row in batch["row"].tolist()] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+
+
+# Parts that repeat.
+def test_a_part_that_repeats_has_its_samples_pass_after_pass():
+    assert loaded(fb.zip(a=numbers(6), b=numbers(3, "y").repeat(2)).batch(4), "x", "y") == [[0, 1, 2, 3, 4, 5], [0, 1, 2] * 2]
+    assert loaded(fb.zip(a=numbers(3).repeat(2), b=numbers(6, "y")).batch(4), "x", "y") == [[0, 1, 2] * 2, [0, 1, 2, 3, 4, 5]]
+    assert loaded(fb.zip(a=numbers(3).repeat(2), b=numbers(2, "y").repeat(3)).batch(4), "x", "y") == [[0, 1, 2] * 2, [0, 1] * 3]
+    assert loaded(fb.zip(a=numbers(5), b=numbers(2, "y").repeat(3), end="first").batch(4), "x", "y") == [[0, 1, 2, 3, 4], [0, 1, 0, 1, 0]]
+    assert loaded(fb.zip(a=numbers(5), b=numbers(2, "y").repeat(10**12), end="first").batch(4), "x", "y") == [[0, 1, 2, 3, 4], [0, 1, 0, 1, 0]]
+    assert loaded(fb.zip(a=numbers(3), b=numbers(3, "y").repeat(1)).batch(4), "x", "y") == [[0, 1, 2]] * 2
+
+
+def test_a_part_repeats_the_samples_that_it_chooses():
+    odd = numbers(6, "y").filter(lambda sample: sample["y"] % 2 == 1, fields=["y"])
+    assert loaded(fb.zip(a=numbers(6), b=odd.repeat(2)).batch(4), "x", "y") == [[0, 1, 2, 3, 4, 5], [1, 3, 5] * 2]
+    assert loaded(fb.zip(a=numbers(9).take(2).repeat(3), b=numbers(6, "y")).batch(4), "x", "y") == [[0, 1] * 3, [0, 1, 2, 3, 4, 5]]
+
+
+def test_the_first_part_may_repeat_when_it_is_joined_on_a_field():
+    a = fb.arrays(id=np.array([3, 1, 2]), x=np.array([30, 10, 20]))
+    b = fb.arrays(id=np.arange(5), y=np.arange(5) * 100)
+    assert loaded(fb.zip(a=a.repeat(2), b=b, on="id").batch(4), "x", "y") == [[30, 10, 20] * 2, [300, 100, 200] * 2]
+    less = fb.arrays(id=np.array([3, 2]), y=np.array([300, 200]))
+    assert loaded(fb.zip(a=a.repeat(2), b=less, on="id", missing="drop").batch(4), "x", "y") == [[30, 20] * 2, [300, 200] * 2]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "tar"])
+def test_tables_and_tars_may_repeat(tmp_path, kind):
+    if kind == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        source = fb.arrow(pa.table({"x": np.arange(3)}))
+    else:
+        with tarfile.open(tmp_path / "0.tar", "w") as tar:
+            for i in range(3):
+                info = tarfile.TarInfo(f"{i}.cls")
+                info.size = 1
+                tar.addfile(info, io.BytesIO(str(i).encode()))
+        source = fb.webdataset(str(tmp_path / "0.tar"), fields={"x": "cls"}).select("x")
+    assert loaded(fb.zip(a=source.repeat(2), b=numbers(6, "y")).batch(4), "x", "y") == [[0, 1, 2] * 2, [0, 1, 2, 3, 4, 5]]
+    assert loaded(fb.zip(a=numbers(6, "y"), b=source.repeat(2)).batch(4), "x", "y") == [[0, 1, 2] * 2, [0, 1, 2, 3, 4, 5]]
+
+
+def test_pairs_of_a_part_that_repeats_come_once_an_epoch_on_any_rank_and_from_any_state():
+    pair = fb.zip(a=numbers(7).shuffle().repeat(3), b=numbers(21, "y"), noise=numbers(5, "n").shuffle().sample()).batch(4)
+    x, y = loaded(pair, "x", "y", seed=1)
+    assert sorted(y) == list(range(21)) and y != sorted(y) and x == [value % 7 for value in y]
+    assert digests(pair) == digests(pair, threads=4)
+    assert fb.digest(fb.Loader(pair, seed=5)) == fb.digest(*[fb.Loader(pair, seed=5, rank=rank, world_size=2) for rank in range(2)])
+    with fb.Loader(pair, seed=5, epochs=2) as loader:
+        iterator = iter(loader)
+        next(iterator), next(iterator)
+        state, rest = loader.state_dict(), [batch["y"].tolist() for batch in iterator]
+    with fb.Loader(pair, seed=5, epochs=2) as loader:
+        loader.load_state_dict(state)
+        assert [batch["y"].tolist() for batch in loader] == rest
+
+
+def test_a_cache_in_a_part_that_repeats_has_each_sample_once(pairs):  # noqa: F811
+    count = sum(1 for _ in (pairs / "all_masks").rglob("*.png"))
+    pair = fb.zip(n=numbers(2 * count, "n"), mask=masks(pairs).cache(**MEMORY).repeat(2)).resize(32, field="mask").batch(4)
+    with fb.Loader(pair, seed=5, epochs=1) as loader:
+        assert fb.digest(loader) == digests(fb.zip(n=numbers(2 * count, "n"), mask=masks(pairs).repeat(2)).resize(32, field="mask").batch(4), epochs=1)[0]
+        assert caches(loader) == [(count, count)]

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/chunk_source.h"
+#include "base/value_places.h"
 #include "format/joined/joined_part.h"
 
 namespace forebay {
 
 /// Rows of a ChunkSource with further fields from data sets whose values are in memory. Its chunks
 /// are those of that source, the first part; decoding adds the values of the others. Immutable.
-class JoinedChunks final : public ChunkSource {
+class JoinedChunks final : public ChunkSource, public PlacedSource {
  public:
   /// `parts`: the first is a ChunkSource without a filter and without `rows`; the others are
   /// SampleSources that fetch nothing. `kept`: the rows that have a partner in each part, as in
@@ -42,6 +43,9 @@ class JoinedChunks final : public ChunkSource {
   bool is_of_folder(size_t field) const override;
   bool is_mask(size_t field) const override;
   Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
+  ValuePlaces value_places(size_t field) const override {
+    return field < first_fields_ ? forebay::value_places(*first_, field) : nullptr;
+  }
 
  private:
   /// A field, and where it comes from.

@@ -9,6 +9,12 @@ namespace forebay {
 
 bool JoinedPart::fetches() const { return std::ranges::any_of(source->schema(), &Field::fetched); }
 
+bool JoinedPart::lists_objects() const {
+  return source->as_samples() != nullptr && std::ranges::any_of(source->schema(), [](const Field& field) {
+           return field.fetched && field.kind == FieldKind::kBytesList;
+         });
+}
+
 Status number_draws(std::vector<JoinedPart>& parts, int64_t size) {
   if (std::ranges::none_of(parts, &JoinedPart::drawn)) return {};
   constexpr int64_t kMost = int64_t{1} << 62;

@@ -25,18 +25,25 @@ struct JoinedPart {
   /// Its sample for each joined one. Null: that of the same number.
   std::shared_ptr<const PackedInts> rows = nullptr;
   bool drawn = false;  ///< it has draws of its own
+  /// How often it has these samples, one pass after the other.
+  int64_t passes = 1;
   // Set by number_draws(); `count` is 0 if no part has draws of its own.
   int64_t stride = 1;  ///< distance of two ids that differ by one in the number of this part
   int64_t count = 0;   ///< of these numbers
 
   int64_t row(int64_t id) const {
-    const int64_t number = count == 0 ? id : id / stride % count;
+    int64_t number = count == 0 ? id : id / stride % count;
+    if (passes > 1) number %= pass_size();
     return rows ? static_cast<int64_t>((*rows)[static_cast<size_t>(number)]) : number;
   }
-  /// The number of its samples before it is joined: all, or the chosen ones in `rows`.
-  int64_t own_size() const { return rows ? static_cast<int64_t>(rows->size()) : source->size(); }
+  /// The number of its samples in a pass before it is joined: all, or the chosen ones in `rows`.
+  int64_t pass_size() const { return rows ? static_cast<int64_t>(rows->size()) : source->size(); }
+  /// The number of its samples in all passes.
+  int64_t own_size() const { return passes * pass_size(); }
   /// True if a field of its samples needs their stored objects.
   bool fetches() const;
+  /// True if each of its samples is any number of stored objects.
+  bool lists_objects() const;
 };
 
 /// Numbers the combinations of `size` joined samples with those of parts that have draws of their

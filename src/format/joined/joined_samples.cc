@@ -8,6 +8,12 @@
 
 namespace forebay {
 
+namespace {
+
+bool reads_nothing(const SampleSource::Fetch& fetch) { return fetch.request.key.empty() && fetch.size == 0; }
+
+}  // namespace
+
 JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size, std::optional<Hash128> version)
     : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)),
       version_(version ? *version : joined_version(parts_, size)) {
@@ -27,8 +33,9 @@ int64_t JoinedSamples::ids() const {
 std::optional<size_t> JoinedSamples::object_of(const std::string& part) const {
   size_t object = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].name == part) return reads_[i] ? std::optional(object) : std::nullopt;
-    object += reads_[i] ? 1 : 0;
+    const bool has_one = reads_[i] && !parts_[i].lists_objects();
+    if (parts_[i].name == part) return has_one ? std::optional(object) : std::nullopt;
+    object += has_one ? 1 : 0;
   }
   return std::nullopt;
 }
@@ -48,16 +55,33 @@ std::optional<Identity> JoinedSamples::identity(int64_t id) const {
 
 SampleSource::Fetch JoinedSamples::fetch(int64_t id) const {
   Fetch all;
-  for (size_t part = 0; part < parts_.size(); ++part) {
-    if (!reads_[part]) continue;
-    Fetch one = samples(part).fetch(parts_[part].row(id));
-    if (all.store == nullptr) {
-      all = std::move(one);
-    } else {
-      all.others.push_back(std::move(one));
+  for (const size_t part : parts_as_read()) {
+    Fetch own = samples(part).fetch(parts_[part].row(id));
+    if (reads_nothing(all)) {
+      all = std::move(own);
+    } else if (!reads_nothing(own)) {
+      std::vector<Fetch> others = std::exchange(own.others, {});
+      all.others.push_back(std::move(own));
+      std::move(others.begin(), others.end(), std::back_inserter(all.others));
     }
   }
   return all;
+}
+
+// The parts whose objects are read, in the order of these. Those of lists come last, so that the
+// others have the same number in each sample.
+std::vector<size_t> JoinedSamples::parts_as_read() const {
+  std::vector<size_t> read;
+  for (const bool lists : {false, true})
+    for (size_t part = 0; part < parts_.size(); ++part)
+      if (reads_[part] && parts_[part].lists_objects() == lists) read.push_back(part);
+  return read;
+}
+
+size_t JoinedSamples::objects_of(size_t part, int64_t id) const {
+  if (!parts_[part].lists_objects()) return 1;
+  const Fetch own = samples(part).fetch(parts_[part].row(id));
+  return reads_nothing(own) ? 0 : 1 + own.others.size();
 }
 
 Status JoinedSamples::load(int64_t id, Buffer fetched, Record& record) const {
@@ -67,13 +91,15 @@ Status JoinedSamples::load(int64_t id, Buffer fetched, Record& record) const {
 // `fetched` may have fewer buffers than parts that are read: the values of their fields are left
 // empty then.
 Status JoinedSamples::load_all(int64_t id, std::span<const Buffer> fetched, Record& record) const {
+  std::vector<std::span<const Buffer>> objects(parts_.size());
+  for (const size_t part : parts_as_read()) {
+    objects[part] = fetched.first(std::min(objects_of(part, id), fetched.size()));
+    fetched = fetched.subspan(objects[part].size());
+  }
   record.clear();
-  size_t next = 0;
   for (size_t part = 0; part < parts_.size(); ++part) {
-    Buffer bytes;
-    if (reads_[part] && next < fetched.size()) bytes = fetched[next++];
     Record own;
-    Status status = samples(part).load(parts_[part].row(id), std::move(bytes), own);
+    Status status = samples(part).load_all(parts_[part].row(id), objects[part], own);
     if (!status.ok())
       return Status(status.code(), fmt::format("the part '{}': {}", parts_[part].name, status.message()));
     std::move(own.begin(), own.end(), std::back_inserter(record));
@@ -103,22 +129,19 @@ int64_t JoinedSamples::length(size_t field, int64_t id) const {
 }
 
 // A part with draws of its own has another sample each time.
-bool JoinedSamples::has_places(size_t field) const {
-  const auto [part, own] = fields_[field];
-  const ValuePlaces* const places = value_places(*parts_[part].source);
-  return places != nullptr && !parts_[part].drawn && places->has_places(own);
-}
-
-SampleSource::Fetch JoinedSamples::fetch_head(size_t field, int64_t id, uint64_t bytes) const {
-  const auto [part, own] = fields_[field];
-  return value_places(*parts_[part].source)->fetch_head(own, parts_[part].row(id), bytes);
+ValuePlaces JoinedSamples::value_places(size_t field) const {
+  const JoinedPart& part = part_of(field);
+  ValuePlaces own = part.drawn ? nullptr : forebay::value_places(*part.source, fields_[field].field);
+  if (!own) return nullptr;
+  return [&part, own = std::move(own)](int64_t id, uint64_t bytes) { return own(part.row(id), bytes); };
 }
 
 bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }
 
 Status JoinedSamples::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {
   const auto [part, own] = fields_[field];
-  if (!parts_[part].rows && parts_[part].count == 0) return samples(part).gather(own, ids, out);
+  if (!parts_[part].rows && parts_[part].count == 0 && parts_[part].passes == 1)
+    return samples(part).gather(own, ids, out);
   std::vector<int64_t> rows;
   for (const int64_t id : ids) rows.push_back(parts_[part].row(id));
   return samples(part).gather(own, rows, out);

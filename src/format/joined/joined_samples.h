@@ -12,8 +12,9 @@
 namespace forebay {
 
 /// Samples of several data sets side by side: a sample has the fields of one sample of each part.
-/// Its objects are those of all parts whose fields are stored in objects. Immutable.
-class JoinedSamples final : public SampleSource, public KnownLengths, public ValuePlaces {
+/// Its objects are those of all parts whose fields are stored in objects: first one of each, then
+/// those of parts whose samples are lists of objects. Immutable.
+class JoinedSamples final : public SampleSource, public KnownLengths, public PlacedSource {
  public:
   /// `parts`: at least one, all of them SampleSources with that many rows, or with draws of their own
   /// and numbered by number_draws(). `version`: that of the same parts before they had chosen their
@@ -23,7 +24,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Val
   const std::vector<JoinedPart>& parts() const { return parts_; }
   /// End of the ids of samples: more than size() if parts have draws of their own.
   int64_t ids() const;
-  /// The number of the part's object among those that fetch() names. Nothing if it has none.
+  /// The number of the part's object among those that fetch() names. Nothing if it has none, or a
+  /// list of them.
   std::optional<size_t> object_of(const std::string& part) const;
   /// The part that gives a field.
   const JoinedPart& part_of(size_t field) const { return parts_[fields_[field].part]; }
@@ -45,8 +47,7 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Val
   std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
   bool knows_lengths(size_t field) const override;
   int64_t length(size_t field, int64_t id) const override;
-  bool has_places(size_t field) const override;
-  Fetch fetch_head(size_t field, int64_t id, uint64_t bytes) const override;
+  ValuePlaces value_places(size_t field) const override;
   bool gathers(size_t field) const override;
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
@@ -55,6 +56,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Val
     size_t part = 0, field = 0;
   };
   const SampleSource& samples(size_t part) const { return *parts_[part].source->as_samples(); }
+  std::vector<size_t> parts_as_read() const;
+  size_t objects_of(size_t part, int64_t id) const;
 
   std::vector<JoinedPart> parts_;
   std::vector<bool> reads_;                   // of each part, whether fetch() names its object

@@ -110,6 +110,22 @@ TEST(JoinedSamples, have_the_fields_of_all_parts) {
   EXPECT_EQ(gathered, (RowNumbers{30, 10, 30}));
 }
 
+TEST(JoinedSamples, have_the_passes_of_a_part_one_after_the_other) {
+  for (const bool chosen : {false, true}) {
+    std::vector<JoinedPart> parts = two_parts({1, 2, 3, 4, 5}, {10, 20, 30});
+    if (chosen) parts[1].rows = packed_rows({2, 0});
+    parts[1].passes = 7;
+    EXPECT_EQ(parts[1].own_size(), chosen ? 14 : 21);
+    const JoinedSamples joined(parts, 5);
+    RowNumbers gathered(5);
+    ASSERT_TRUE(joined.gather(1, RowNumbers{0, 1, 2, 3, 4}, reinterpret_cast<uint8_t*>(gathered.data())).ok());
+    EXPECT_EQ(gathered, chosen ? (RowNumbers{30, 10, 30, 10, 30}) : (RowNumbers{10, 20, 30, 10, 20}));
+    Record record;
+    ASSERT_TRUE(joined.load(4, Buffer(), record).ok());
+    EXPECT_EQ(*record[1].tensor.data<int64_t>(), gathered[4]);
+  }
+}
+
 TEST(JoinedSamples, are_identified_by_the_samples_of_all_parts) {
   std::vector<JoinedPart> parts = two_parts({1, 2, 3}, {10, 20, 30});
   const JoinedSamples straight(parts, 3);

@@ -151,7 +151,7 @@ Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span
       return changed_shard_error(
           fmt::format("the files between bytes {} and {} are not those of the index", range.begin, range.end));
     if (member.kind != TarMember::Kind::kFile && !member.is_link()) continue;
-    FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name, chunks.split));
+    FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name, chunks.index_options.split));
     if (name && member.is_link()) {
       FOREBAY_ASSIGN(const LinkedBytes::Next target, links.next());
       files.add(*name, target.bytes, target.dead_link);

@@ -98,7 +98,7 @@ Status check_found(std::span<const ShardField> fields, std::span<const std::stri
 }
 
 void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIndex& index) {
-  const Hash128 content = hash128(index.to_bytes());
+  const Hash128 content = index.content_hash();
   hasher.update(fmt::format("{}:{} {} {} {}\n", key.size(), key, size, index.samples.size(), content.to_string()));
 }
 
@@ -149,11 +149,11 @@ Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, cons
   if (request.beside && files.store->remote())
     return invalid_argument(
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
-  FOREBAY_ASSIGN(std::vector<TarIndex> indexes,
-                 read_shard_indexes(files, {request.kept_indexes, request.beside, request.split}, stop));
+  const ShardIndexOptions index_options = {request.kept_indexes, request.beside, request.split};
+  FOREBAY_ASSIGN(std::vector<TarIndex> indexes, read_shard_indexes(files, index_options, stop));
   auto chunks = std::make_shared<ShardChunks>();
   chunks->store = files.store;
-  chunks->split = request.split;
+  chunks->index_options = index_options;
   chunks->fields = request.fields;
   if (chunks->fields.empty()) {
     FOREBAY_ASSIGN(chunks->fields, found_fields(files, indexes, request.optional));

@@ -26,10 +26,7 @@ constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
   ShardRun(DataFiles& found, const ShardIndexOptions& options)
-      : files(found), split(options.split),
-        kept(options.kept, options.beside ? TarIndexFiles::Place::kBesideShards : TarIndexFiles::Place::kCacheFolder,
-             options.split),
-        indexes(found.files.size()) {}
+      : files(found), split(options.split), kept(saved_indexes(options)), indexes(found.files.size()) {}
 
   DataFiles& files;
   const NameSplit split;

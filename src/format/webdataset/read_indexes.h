@@ -8,6 +8,7 @@
 #include "format/files/find_files.h"
 #include "format/webdataset/sample_name.h"
 #include "format/webdataset/tar_index.h"
+#include "format/webdataset/tar_index_files.h"
 
 namespace forebay {
 
@@ -17,6 +18,12 @@ struct ShardIndexOptions {
   bool beside = false;    ///< indices lie next to the shards, which are local files
   NameSplit split = NameSplit::kFirstDot;
 };
+
+/// The saved indices of shards.
+inline TarIndexFiles saved_indexes(const ShardIndexOptions& options) {
+  const auto place = options.beside ? TarIndexFiles::Place::kBesideShards : TarIndexFiles::Place::kCacheFolder;
+  return TarIndexFiles(options.kept, place, options.split);
+}
 
 /// Returns the indices of all shards. Loads saved indices, and reads the headers of other shards,
 /// many at once. Fills in missing sizes and versions in `files`. One error reports the problems

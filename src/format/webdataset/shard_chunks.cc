@@ -67,6 +67,10 @@ std::string ShardChunks::chunk_name(size_t chunk) const {
   return fmt::format("{}, bytes {} to {}", shard_name(chunks[chunk].shard), chunks[chunk].begin, chunks[chunk].end);
 }
 
+const ShardChunks::Shard& ShardChunks::shard_of(int64_t id) const {
+  return *std::prev(std::ranges::upper_bound(shards, id, {}, &Shard::first_id));
+}
+
 std::span<const ShardChunks::Link> ShardChunks::links_of(size_t chunk) const {
   const size_t first = chunks[chunk].first_link;
   const size_t end = chunk + 1 < chunks.size() ? chunks[chunk + 1].first_link : links.size();

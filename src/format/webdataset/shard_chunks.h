@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/schema.h"
+#include "format/webdataset/read_indexes.h"
 #include "format/webdataset/sample_name.h"
 #include "format/webdataset/tar_index.h"
 #include "store/store.h"
@@ -56,7 +57,7 @@ struct ShardChunks {
   std::vector<Shard> shards;
   std::vector<Chunk> chunks;
   std::vector<Link> links;  ///< in the order of the shards
-  NameSplit split = NameSplit::kFirstDot;
+  ShardIndexOptions index_options;
   std::vector<uint64_t> field_bytes;  ///< for each chunk, the bytes of each field
   int64_t samples = 0;
   Hash128 version;
@@ -66,6 +67,7 @@ struct ShardChunks {
   std::span<const uint64_t> bytes_of_fields(size_t chunk) const {
     return std::span(field_bytes).subspan(chunk * fields.size(), fields.size());
   }
+  const Shard& shard_of(int64_t id) const;
   std::span<const Link> links_of(size_t chunk) const;
   /// The ranges to read in addition to the chunk's own: the files that its links lead to, each with
   /// the header block before its data.

@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "format/webdataset/chunk_decoder.h"
+#include "format/webdataset/shard_places.h"
 
 namespace forebay {
 
@@ -47,9 +48,8 @@ ShardSource::ShardSource(std::shared_ptr<const ShardChunks> chunks, std::vector<
 }
 
 std::string ShardSource::key(int64_t id) const {
-  const auto after = std::ranges::upper_bound(chunks_->shards, id, {}, &ShardChunks::Shard::first_id);
-  const auto shard = static_cast<size_t>(after - chunks_->shards.begin()) - 1;
-  return fmt::format("{} sample {}", chunks_->shard_name(shard), id - chunks_->shards[shard].first_id);
+  const ShardChunks::Shard& shard = chunks_->shard_of(id);
+  return fmt::format("{} sample {}", chunks_->store->display_name(shard.key), id - shard.first_id);
 }
 
 ChunkCost ShardSource::chunk_cost(int64_t chunk) const {
@@ -91,7 +91,7 @@ std::optional<Hash128> ShardSource::chunk_identity(int64_t chunk) const {
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", chunks_->shard_name(part.shard), shard.size, shard.version,
-                            part.begin, part.end, chunks_->split == NameSplit::kLastDot));
+                            part.begin, part.end, chunks_->index_options.split == NameSplit::kLastDot));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
   // The extensions are part of the identity: others give other columns of the same chunk.
   for (const ShardField& field : chosen_fields(*chunks_, fields_)) {
@@ -118,6 +118,12 @@ Result<std::shared_ptr<const ChunkSource>> ShardSource::with_fields(std::span<co
   for (const std::string& name : names) columns.push_back(*decoded.find(name));
   return std::shared_ptr<const ChunkSource>(
       std::make_shared<ShardSource>(chunks_, std::move(fields), std::move(columns)));
+}
+
+ValuePlaces ShardSource::value_places(size_t field) const {
+  const std::optional<size_t> file = field_of_column(*chunks_, schema_[field].name);
+  if (!file || schema_[field].kind != FieldKind::kBytes) return nullptr;
+  return find_shard_places(chunks_, *file);
 }
 
 }  // namespace forebay

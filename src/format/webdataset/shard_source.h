@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/chunk_source.h"
+#include "base/value_places.h"
 #include "format/webdataset/shard_chunks.h"
 
 namespace forebay {
 
 /// Samples of tar shards. A chunk is a run of consecutive samples of one shard, fetched by one
 /// read. Ids number the samples of all shards. Several sources share one ShardChunks. Immutable.
-class ShardSource final : public ChunkSource {
+class ShardSource final : public ChunkSource, public PlacedSource {
  public:
   /// A source with all fields.
   explicit ShardSource(std::shared_ptr<const ShardChunks> chunks);
@@ -35,6 +36,7 @@ class ShardSource final : public ChunkSource {
   Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const override;
   std::optional<Hash128> chunk_identity(int64_t chunk) const override;
   Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
+  ValuePlaces value_places(size_t field) const override;
 
  private:
   const ShardChunks::Chunk& chunk_at(int64_t chunk) const { return chunks_->chunks[static_cast<size_t>(chunk)]; }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "format/webdataset/tar_walker.h"
 
 namespace forebay {
@@ -22,6 +23,7 @@ struct TarIndex {
   struct File {
     uint32_t extension = 0;  ///< index into `extensions`
     uint64_t bytes = 0;      ///< size; for a link that of the file it leads to
+    uint64_t data = 0;       ///< offset in the tar of its data; for a link the end of its header
   };
   /// A file that is a link; its data is elsewhere in the tar.
   struct Link {
@@ -58,11 +60,16 @@ struct TarIndex {
 
   std::span<const File> files_of(size_t sample) const;
   uint64_t end_of(size_t sample) const { return sample + 1 < samples.size() ? samples[sample + 1].begin : end; }
+  /// Hash of the samples, with the names, sizes and links of their files.
+  Hash128 content_hash() const;
   /// Serializes the index to a few bytes per file.
   std::string to_bytes() const;
   /// Parses the result of to_bytes(). Returns nullopt if the bytes are malformed or do not fit a
   /// tar of that size.
   static std::optional<TarIndex> from_bytes(std::string_view bytes, uint64_t tar_bytes);
+
+ private:
+  std::string content_to_bytes() const;
 };
 
 }  // namespace forebay

@@ -16,7 +16,7 @@ TarIndex small_index() {
   TarIndex index;
   index.extensions = {"jpg"};
   index.samples = {{0, 0, 3}};
-  index.files = {{0, 17}};
+  index.files = {{0, 17, 512}};
   index.end = 1024;
   return index;
 }

@@ -56,6 +56,22 @@ TEST(tar_index, becomes_bytes_and_comes_back) {
   EXPECT_EQ(back->samples[2].begin, index.samples[2].begin);
 }
 
+TEST(tar_index, has_the_places_of_files_whatever_stands_before_them) {
+  const std::string pax = pax_record("mtime", "1.5");
+  const std::string tar = entry("README", "about") + entry("./PaxHeaders/1.jpg", pax, 'x') + entry("1.jpg", "first") +
+                          entry("1.cls", "7") + entry("1/", "", '5') + entry("1.txt", std::string(600, 't')) +
+                          entry("2.jpg", "", '1') + entry("2.cls", "8") + end_of_tar();
+  const TarIndex index = must_index(tar);
+  const auto back = TarIndex::from_bytes(index.to_bytes(), tar.size());
+  ASSERT_TRUE(back);
+  const std::vector<std::string> values = {"first", "7", std::string(600, 't'), "", "8"};
+  ASSERT_EQ(back->files.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(back->files[i].data, index.files[i].data) << i;
+    EXPECT_EQ(tar.substr(back->files[i].data, values[i].size()), values[i]) << i;
+  }
+}
+
 TEST(tar_index, bytes_of_a_longer_tar_are_refused) {
   EXPECT_FALSE(TarIndex::from_bytes(must_index(kTar).to_bytes(), kTar.size() - 2048));
 }

@@ -122,8 +122,10 @@ class Compiler {
     record_user_code_names();
     plan_->stacks_rows = !keeps_samples_apart();
     set_outputs(output);
-    if (packs() && whole.schemas[end_ - 1].open_ended)
-      plan_->packed_fields = def_of(*reader()).used(*reader(), whole.schemas[end_ - 1]).reads;
+    if (packs() && whole.schemas[end_ - 1].open_ended) {
+      plan_->packed_fields = packed_fields(*reader());
+      plan_->limited_fields = limited_fields(*reader());
+    }
     if (packs() && input_.packing) {
       plan_->packing = packing_of(*reader(), *input_.packing, plan_->outputs);
       FOREBAY_RETURN_IF_ERROR(add_block_ops(whole));

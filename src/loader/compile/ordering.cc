@@ -21,24 +21,6 @@
 
 namespace forebay {
 
-namespace {
-
-// Number of selected ids below `id`, by binary search: ids of a selection ascend.
-int64_t selected_before(const Selection& selection, int64_t id) {
-  int64_t begin = 0, end = selection.size();
-  while (begin < end) {
-    const int64_t middle = begin + (end - begin) / 2;
-    if (selection.id_at(middle) < id) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
-
-}  // namespace
-
 std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& selection) {
   std::vector<int64_t> rows;
   int64_t before = 0;

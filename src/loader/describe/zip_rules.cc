@@ -1,6 +1,7 @@
 #include "loader/describe/zip_rules.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,20 @@ std::optional<Wrong> wrong_source_in_zip(const OpSpec& source) {
   return std::nullopt;
 }
 
+namespace {
+
+// A part that repeats has its samples several times, one pass after the other.
+std::optional<Wrong> wrong_repeat_in_zip(const OpSpec& step, PartOrder order) {
+  if (order == PartOrder::kOwn)
+    return Wrong("its draws go on for as long as the first part has samples", "leave it out");
+  const Json n = step.args.value("n", Json());
+  if (!n.is_number() || n.get<double>() <= 0 || n.get<double>() == std::floor(n.get<double>())) return std::nullopt;
+  return Wrong(fmt::format("n is {}, and a part of a zip has each sample a whole number of times", n.dump()),
+               "give a whole number, or put .repeat() behind the zip");
+}
+
+}  // namespace
+
 std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
   const OpDef* const def = catalog().find(step.name);
   if (def == nullptr || def->effect == OpEffect::kContent || def->effect == OpEffect::kCaching) return std::nullopt;
@@ -33,10 +48,10 @@ std::optional<Wrong> wrong_step_in_zip(const OpSpec& step, PartOrder order) {
     case OpEffect::kDrawing:
       return Wrong("the first part gives the order of the zip, and only other parts have draws of their own",
                    fmt::format("put .{}() behind the zip", def->name));
-    case OpEffect::kRepeating:
-      if (order == PartOrder::kOwn)
-        return Wrong("its draws go on for as long as the first part has samples", "leave it out");
-      break;
+    case OpEffect::kRepeating: return wrong_repeat_in_zip(step, order);
+    case OpEffect::kPacking:
+      return Wrong("a block has samples of many pairs",
+                   "put .pack() behind the zip, where it packs the fields of all parts together");
     default: break;
   }
   return Wrong("a part of a zip has steps that change its own fields only",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/given_args.h"
 #include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 #include "pipeline/part_fields.h"
@@ -26,6 +28,8 @@
 namespace forebay {
 
 namespace {
+
+constexpr int64_t kMaxPairs = int64_t{1} << 53;
 
 // Largest part that is held in memory.
 constexpr uint64_t kMostHeldBytes = uint64_t{4} << 30;
@@ -66,7 +70,7 @@ class ZipOpener {
       // The earlier join's rows and numbers of draws are those of other samples.
       parts_.push_back({before.name, before.prefix, before.source, nullptr, before.drawn});
       if (const auto of_part = chosen.find(part.name); of_part != chosen.end())
-        parts_.back().rows = packed_rows(ids_of(*of_part->second));
+        FOREBAY_RETURN_IF_ERROR(choose(of_part->second, parts_.back()));
       cuts_extensions_.push_back(cuts_extension(part));
     }
     chunked_ = opened.as_chunks() != nullptr;
@@ -105,11 +109,15 @@ class ZipOpener {
     return ids;
   }
 
-  // Joined samples read one object of each part.
-  static bool gives_object_lists(const Source& opened) {
-    return opened.as_samples() != nullptr && std::ranges::any_of(opened.schema(), [](const Field& field) {
-             return field.fetched && field.kind == FieldKind::kBytesList;
-           });
+  static Status choose(const ChosenInPart& chosen, JoinedPart& part) {
+    const int64_t size = chosen.selection->size();
+    if (size < part.source->size()) part.rows = packed_rows(ids_of(*chosen.selection));
+    part.passes = chosen.passes;
+    if (part.passes <= kMaxPairs / std::max<int64_t>(size, 1)) return {};
+    return invalid_argument(
+        fmt::format("zip: the part '{}' has {} samples {} times, which are more than 2^53; repeat "
+                    "it as often as the other parts need",
+                    part.name, size, part.passes));
   }
 
   const JoinedPart& first() const { return parts_.front(); }
@@ -126,25 +134,26 @@ class ZipOpener {
             fmt::format("zip: the part '{}' has a filter=, which would move its rows against those of "
                         "the other parts; leave it out, and put .filter() behind the zip",
                         part.name));
-      if (gives_object_lists(*opened))
-        return unsupported(fmt::format(
-            "zip: the path of the part '{}' is a list, and lists of objects in a zip are not there yet; read "
-            "that manifest by itself, and put the values of other parts into its columns",
-            part.name));
       cuts_extensions_.push_back(cuts_extension(part));
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
       parts_.back().drawn = catalog().has_own_draws(source_, part);
+      if (parts_.back().lists_objects() && find_step(part.pipeline, OpEffect::kCaching) != nullptr)
+        return unsupported(
+            fmt::format("zip: a sample of the part '{}' is a list of objects, and a cache in a part has one of each; "
+                        "put .cache() behind the zip",
+                        part.name));
     }
     return {};
   }
 
   // Only the first part can be read in chunks, and only beside values in memory. The rows of a
-  // decoded chunk have one sample of each other part, and so none that is drawn.
+  // decoded chunk have one sample of each other part, and so none that is drawn, and come once.
   Status hold_chunks() {
     const auto alone = [](const JoinedPart& part) {
       return part.drawn || (part.source->as_chunks() == nullptr && part.fetches());
     };
-    chunked_ = first().source->as_chunks() != nullptr && std::ranges::none_of(parts_, alone);
+    const bool repeats = find_step(source_.parts.front().pipeline, OpEffect::kRepeating) != nullptr;
+    chunked_ = first().source->as_chunks() != nullptr && !repeats && std::ranges::none_of(parts_, alone);
     for (size_t part = chunked_ ? 1 : 0; part < parts_.size(); ++part) {
       if (const auto chunks = shared_as_chunks(parts_[part].source)) {
         FOREBAY_ASSIGN(parts_[part].source, held(parts_[part].name, chunks));
@@ -160,7 +169,8 @@ class ZipOpener {
     if (rows.status().code() != Code::kOutOfBudget) return rows.status();
     return out_of_budget(
         fmt::format("zip: the part '{}' is a table or tar that is not the first part, or that is beside "
-                    "files or draws: {}; put it first beside arrays and smaller tables, or read fewer columns",
+                    "files or draws, or repeats: {}; put it first beside arrays and smaller tables, or read fewer "
+                    "columns",
                     part, rows.status().message()),
         rows.status().bytes_needed());
   }
@@ -179,9 +189,11 @@ class ZipOpener {
             first().name, first().own_size(), part.name, size, part.name));
       size_ = std::min(size_, size);
     }
+    // Parts without chunks have the i-th of their chosen samples at i by themselves.
+    if (!chunked_) return {};
     if (std::ranges::any_of(parts_, [](const JoinedPart& part) { return part.rows != nullptr; })) {
       match_chosen_positions();
-    } else if (chunked_ && size_ < first().source->size()) {
+    } else if (size_ < first().source->size()) {
       keep_only([&](int64_t id) { return id < size_; });
     }
     return {};
@@ -207,6 +219,8 @@ class ZipOpener {
     for (size_t part = 0; part < parts_.size(); ++part) {
       if (parts_[part].drawn) continue;
       parts.push_back(parts_[part]);
+      // Its passes are alike.
+      if (part == 0) parts.front().passes = 1;
       numbers.push_back(part);
     }
     if (chunked_) {
@@ -224,11 +238,14 @@ class ZipOpener {
     return {};
   }
 
-  // `numbers`: of the parts that were matched.
+  // `numbers`: of the parts that were matched, in one pass of the first of them.
   void set_matches(const JoinedRows& matches, const std::vector<size_t>& numbers) {
     if (chunked_) return spread(matches);
-    size_ = static_cast<int64_t>(matches.first.size());
-    parts_.front().rows = size_ < first().source->size() ? packed_rows(matches.first) : nullptr;
+    const int64_t passes = first().passes;
+    for (const size_t part : numbers) parts_[part].passes = passes;
+    size_ = static_cast<int64_t>(matches.first.size()) * passes;
+    const bool all = std::ranges::equal(matches.first, std::views::iota(int64_t{0}, first().source->size()));
+    parts_.front().rows = all ? nullptr : packed_rows(matches.first);
     for (size_t i = 1; i < numbers.size(); ++i) parts_[numbers[i]].rows = packed_rows(matches.others[i - 1]);
   }
 
@@ -241,6 +258,7 @@ class ZipOpener {
       for (size_t i = 0; i < matches.first.size(); ++i)
         rows[static_cast<size_t>(matches.first[i])] = matches.others[part - 1][i];
       parts_[part].rows = packed_rows(rows);
+      parts_[part].passes = 1;
     }
     if (matches.first.size() < all)
       keep_only([&](int64_t id) { return std::ranges::binary_search(matches.first, id); });

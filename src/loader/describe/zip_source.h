@@ -30,7 +30,11 @@ Schema announced_zip(const OpSpec& source);
 Result<std::shared_ptr<const Source>> open_zip(const OpSpec& source, const OpenSourceOptions& options);
 
 /// Samples of parts that choose them by themselves, by the name of the part.
-using ChosenInParts = std::map<std::string, std::shared_ptr<const Selection>>;
+struct ChosenInPart {
+  std::shared_ptr<const Selection> selection;
+  int64_t passes = 1;  ///< how often it has them, one pass after the other
+};
+using ChosenInParts = std::map<std::string, ChosenInPart>;
 /// Joins the parts of an opened zip anew, of the parts that are named the chosen samples alone. A
 /// zip with such parts is joined only by this, once the choices are made. The version stays.
 Result<std::shared_ptr<const Source>> join_chosen(const OpSpec& source, const Source& opened,

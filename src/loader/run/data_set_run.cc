@@ -303,7 +303,7 @@ void DataSetRun::resume_at_epoch() {
 
 bool DataSetRun::may_change() const {
   return !catalog().is_one_branch(input_.description().steps().front()) ||
-         data_.branches.front().chosen.drawing != nullptr;
+         data_.branches.front().chosen.drawing != nullptr || data_.branches.front().draws_partners();
 }
 
 std::string DataSetRun::changes_version() const {
@@ -321,6 +321,7 @@ std::vector<SavedPart> DataSetRun::parts_at(const Cursor& at) const {
 // Makes the plan of `data` with its changes.
 Result<DataPlan> DataSetRun::with_plan(DataPlan data) const {
   FOREBAY_ASSIGN(data.plan, plan_of({input_.description()}, input_.options.seed, data, data.changes));
+  FOREBAY_RETURN_IF_ERROR(redraw_partners(&data));
   return data;
 }
 

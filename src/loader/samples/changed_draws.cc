@@ -33,23 +33,20 @@ const OpSpec* drawing_step(const BranchData& branch) {
   return find_step(branch.branch.description, OpEffect::kDrawing);
 }
 
-// The number of the branch that the user means.
-Result<size_t> find_drawn(const DataPlan& data, const std::string& part) {
-  std::vector<size_t> drawn;
+// The path of the data set that the user means.
+Result<std::string> find_drawn(const DataPlan& data, const std::string& part) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < data.branches.size(); ++i) {
-    if (drawing_step(data.branches[i]) == nullptr) continue;
-    drawn.push_back(i);
-    names.push_back(data.branches[i].branch.name());
+  for (const BranchData& branch : data.branches) {
+    if (drawing_step(branch) != nullptr) names.push_back(branch.branch.name());
+    for (const BranchData& partner : branch.choosing)
+      if (partner.has_own_draws()) names.push_back(partner.branch.name());
   }
-  if (drawn.empty() && std::ranges::any_of(data.branches, &BranchData::draws_partners))
-    return refused("the draws of a part of a zip cannot be changed yet");
-  if (drawn.empty()) return refused(kNeedsDraws);
-  if (part.empty() && drawn.size() == 1) return drawn.front();
-  if (part.empty()) return refused(fmt::format("several parts have draws; name one of them: {}", quoted_list(names)));
-  if (const auto found = std::ranges::find(names, part); found != names.end())
-    return drawn[static_cast<size_t>(found - names.begin())];
-  if (data.branches.size() == 1)
+  if (names.empty()) return refused(kNeedsDraws);
+  if (part.empty() && names.size() == 1) return names.front();
+  if (part.empty() && std::ranges::find(names, "") == names.end())
+    return refused(fmt::format("several parts have draws; name one of them: {}", quoted_list(names)));
+  if (std::ranges::find(names, part) != names.end()) return part;
+  if (names.size() == 1 && names.front().empty())
     return refused(fmt::format("there is no part '{}': the pipeline is of one data set", part));
   return refused(fmt::format("there is no part '{}'{} that has draws; those are {}", part, suggestion_text(part, names),
                              quoted_list(names)));
@@ -96,20 +93,25 @@ Status check_inside(const GivenWeights& given, const Order::Use& draw) {
   return {};
 }
 
+// The number of the next draw of a branch, and of its parts that are drawn as often.
+int64_t next_draw(const DataPlan& data, size_t branch, const Cursor& at) {
+  const int64_t draws = data.branches[branch].ordering.order->size();
+  return Numbering(draws).number_of(data.plan->next_draw(branch, {at.epoch, at.position}));
+}
+
 Result<DataPlan> with_draws(const SampleWeights& weights, const DataPlan& data, const Cursor& at) {
-  FOREBAY_ASSIGN(const size_t number, find_drawn(data, weights.part));
+  FOREBAY_ASSIGN(const std::string path, find_drawn(data, weights.part));
   DataPlan changed = data;
-  BranchData& branch = changed.branches[number];
+  size_t number = 0;
+  BranchData& branch = *find_data_set(changed, path, &number);
   FOREBAY_ASSIGN(branch.given, given(weights, branch));
-  const std::string path = branch.branch.name();
   const auto before = data.changes.redrawn.find(path);
   if (before != data.changes.redrawn.end() && before->second.hash == branch.given->hash &&
       before->second.version == branch.given->version)
     return changed;
-  const Order::Use draw = data.plan->next_draw(number, {at.epoch, at.position});
-  FOREBAY_RETURN_IF_ERROR(check_inside(*branch.given, draw));
-  changed.changes.redrawn[path] = {Numbering(branch.given->draws.count).number_of(draw), branch.given->version,
-                                   branch.given->hash};
+  const int64_t next = next_draw(data, number, at);
+  FOREBAY_RETURN_IF_ERROR(check_inside(*branch.given, Numbering(branch.given->draws.count).use_of(next)));
+  changed.changes.redrawn[path] = {next, branch.given->version, branch.given->hash};
   changed.changes.since = at;
   return changed;
 }

@@ -163,16 +163,11 @@ Result<SavedPlace> place_with_changed_parts(const Description& description, uint
 
 namespace {
 
-const BranchData* find_branch(const DataPlan& data, const std::string& path) {
-  const auto found = std::ranges::find(data.branches, path, [](const BranchData& one) { return one.branch.name(); });
-  return found == data.branches.end() ? nullptr : &*found;
-}
-
 std::string of_part(const std::string& path) { return path.empty() ? "" : fmt::format(" of the part '{}'", path); }
 
 // A state has the hash of the weights that the user gave, and not the weights.
 Status check_redrawn(const std::string& path, const PlanChanges::Redrawing& redrawn, const DataPlan& data) {
-  const BranchData* const branch = find_branch(data, path);
+  const BranchData* const branch = find_data_set(data, path);
   if (branch == nullptr || !branch->chosen.drawing)
     return Status(Code::kStateMismatch,
                   fmt::format("the state is of draws{} whose weights were set, and the pipeline has no such draws",
@@ -208,7 +203,7 @@ Status check_fits(const PlanChanges& changes, const Description& description, co
                                 path.empty() ? "a mix" : fmt::format("a mix '{}'", path)));
   }
   for (const auto& [path, growth] : changes.grown) {
-    const BranchData* const found = find_branch(data, path);
+    const BranchData* const found = find_data_set(data, path);
     if (found == nullptr || growth.samples > found->chosen.size() || !found->chosen.are_samples())
       return Status(
           Code::kStateMismatch,

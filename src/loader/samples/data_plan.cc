@@ -203,7 +203,8 @@ void align_fields(std::vector<BranchData>& branches) {
 std::shared_ptr<const PartnerDraws> partners_of(const BranchData& branch) {
   std::vector<PartnerDraws::Part> parts;
   for (const BranchData& part : branch.choosing)
-    if (part.has_own_draws()) parts.push_back({part.ordering.order, part.chosen.selection, part.stride});
+    if (part.has_own_draws())
+      parts.push_back({part.redrawn ? part.redrawn : part.ordering.order, part.chosen.selection, part.stride});
   if (parts.empty()) return nullptr;
   return std::make_shared<const PartnerDraws>(branch.ordering.order->size(), std::move(parts));
 }
@@ -287,10 +288,22 @@ std::vector<BranchData> begin_branches(const Description& description, std::shar
 
 bool BranchData::has_own_draws() const { return find_step(branch.description, OpEffect::kDrawing) != nullptr; }
 
+namespace {
+
+// How often a part of a zip has each sample.
+int64_t passes_of(const Description& part) {
+  const OpSpec* const repeat = find_step(part, OpEffect::kRepeating);
+  constexpr double kMost = 9007199254740992;  // 2^53
+  return repeat != nullptr ? static_cast<int64_t>(std::min(repeat->args["n"].get<double>(), kMost)) : 1;
+}
+
+}  // namespace
+
 Status join_chosen_parts(BranchData* branch) {
   ChosenInParts chosen;
   for (const BranchData& part : branch->choosing)
-    if (!part.has_own_draws() && part.source) chosen[part.branch.path.back()] = part.chosen.selection;
+    if (!part.has_own_draws() && part.source)
+      chosen[part.branch.path.back()] = {part.chosen.selection, passes_of(part.branch.description)};
   if (chosen.empty()) return {};
   FOREBAY_ASSIGN(branch->source, join_chosen(branch->branch.description.steps().front(), *branch->source, chosen));
   for (BranchData& part : branch->choosing) set_source(*branch, part);
@@ -329,5 +342,39 @@ MixOptions shares_of(const OpSpec& mix, const std::vector<int64_t>& part_sizes) 
   if (samples.is_number_integer()) options.samples = samples.get<int64_t>();
   return options;
 }
+
+Status redraw_partners(DataPlan* data) {
+  for (BranchData& branch : data->branches) {
+    for (BranchData& part : branch.choosing) {
+      const auto change = data->changes.redrawn.find(part.branch.name());
+      part.redrawn = nullptr;
+      if (change == data->changes.redrawn.end()) continue;
+      FOREBAY_ASSIGN(part.redrawn, order_of_redrawn(part, change->second.from));
+    }
+  }
+  return {};
+}
+
+namespace {
+
+template <typename Plan>
+auto find_in(Plan& data, const std::string& path, size_t* branch) -> decltype(data.branches.data()) {
+  for (size_t i = 0; i < data.branches.size(); ++i) {
+    auto& whole = data.branches[i];
+    if (branch != nullptr) *branch = i;
+    if (whole.branch.name() == path) return &whole;
+    for (auto& part : whole.choosing)
+      if (part.has_own_draws() && part.branch.name() == path) return &part;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+BranchData* find_data_set(DataPlan& data, const std::string& path, size_t* branch) {
+  return find_in(data, path, branch);
+}
+
+const BranchData* find_data_set(const DataPlan& data, const std::string& path) { return find_in(data, path, nullptr); }
 
 }  // namespace forebay

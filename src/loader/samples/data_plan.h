@@ -38,7 +38,9 @@ struct BranchData {
   Ordering ordering = {};
   std::shared_ptr<const GivenWeights> given = nullptr;  ///< the last ones that the user gave
   std::vector<BranchData> choosing = {};                ///< as in Branch::choosing
-  int64_t stride = 1;  ///< of a part with draws, in the ids of the branch; see JoinedPart
+  // Of a part of a zip with draws of its own:
+  std::shared_ptr<const Order> redrawn = nullptr;  ///< with changes of its draws; null without any
+  int64_t stride = 1;                              ///< in the ids of the branch; see JoinedPart
 
   /// True if it is a part of a zip with draws of its own.
   bool has_own_draws() const;
@@ -91,6 +93,13 @@ struct PlannedPart {
 /// The plan of a part with changes, which have to fit to it. `data` is of the whole tree.
 Result<std::unique_ptr<PlanNode>> plan_of(const PlannedPart& part, uint64_t seed, const DataPlan& data,
                                           const PlanChanges& changes);
+/// Finds the order of the draws that parts of zips have of their own, with the changes of `data`.
+Status redraw_partners(DataPlan* data);
+/// Returns the data set of that path, which is a branch or a part of a zip with draws of its own;
+/// null if there is none. `branch`: the number of the branch, if it is not null.
+BranchData* find_data_set(DataPlan& data, const std::string& path, size_t* branch = nullptr);
+const BranchData* find_data_set(const DataPlan& data, const std::string& path);
+
 /// The shares of a mix, from the sizes of its parts; no stages if each sample comes once.
 MixOptions shares_of(const OpSpec& mix, const std::vector<int64_t>& part_sizes);
 

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/value_places.h"
 #include "base/work_memory.h"
 #include "loader/compile/needed_steps.h"
 #include "loader/describe/check.h"
@@ -14,7 +13,6 @@
 #include "ops/image/lazy_image.h"
 #include "ops/image_size.h"
 #include "pipeline/catalog.h"
-#include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 
 namespace forebay {
@@ -78,9 +76,8 @@ bool LengthsByHeaders::take_steps(const Description& needed, const std::string& 
   CompileInput named = *input_;
   named.description = &needed;
   if (const std::optional<std::string> name = name_in_source(named, at, encoded_)) {
-    const std::optional<size_t> stored = input_->source->schema().find(*name);
-    const ValuePlaces* const places = value_places(*input_->source);
-    if (stored && places != nullptr && places->has_places(*stored)) in_source_ = stored;
+    in_source_ = input_->source->schema().find(*name);
+    if (in_source_) places_ = value_places(*input_->source, *in_source_);
   }
   return true;
 }
@@ -152,7 +149,7 @@ class HeaderRounds {
 
   Status run(const std::string& step, const SizingInput& sizes) {
     for (const uint64_t bytes : kHeadBytes) {
-      if (bytes > 0 && !by_.in_source_) continue;
+      if (bytes > 0 && !by_.places_) continue;
       if (bytes == 0) take_unturned();
       const std::vector<int64_t> now = std::exchange(open_, {});
       const Description description = by_.reading(bytes);
@@ -161,7 +158,8 @@ class HeaderRounds {
                             .source = by_.input_->source,
                             .selection = selected(by_.input_->selection, now),
                             .seed = by_.input_->seed};
-      if (bytes > 0) input.source = std::make_shared<HeadSource>(input.source, *by_.in_source_, bytes);
+      if (bytes > 0)
+        input.source = ValueHeads{input.source, *by_.in_source_, by_.places_, input.selection, bytes}.open();
       if (by_.input_->branch) input.branch = CompileInput::BranchName{by_.input_->branch->name};
       FOREBAY_RETURN_IF_ERROR(
           run_pass(input, step, sizes, {}, callbacks_, [&](const Batch& batch) { return add(batch, now); }));

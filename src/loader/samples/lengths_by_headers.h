@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/value_places.h"
 #include "loader/compile/compile.h"
 #include "loader/samples/run_pass.h"
 #include "ops/image/pixel_source.h"
+#include "pipeline/op_spec.h"
 #include "pipeline/record_op.h"
 
 namespace forebay {
@@ -44,7 +46,8 @@ class LengthsByHeaders {
   std::vector<OpSpec> before_;  // the steps up to the encoded field
   std::string encoded_;         // its name there
   int64_t max_pixels_ = 0;
-  std::optional<size_t> in_source_;  // the field of the source, if it has the places of its values
+  std::optional<size_t> in_source_;  // the field of the source
+  ValuePlaces places_;               // those of its values, if they are known
   // The sample behind the decoder: its number of fields, the picture's, and how its pixels lie.
   size_t fields_ = 0, picture_ = 0;
   UnreadPixels pixels_;

@@ -22,6 +22,8 @@ const OpSpec* first_deciding_step(const std::vector<Branch>& branches) {
     if (const OpSpec* const step = find_step(branch.description, OpEffect::kDrawing)) return step;
     if (const OpSpec* const step = measuring_step(branch.description)) return step;
     if (const OpSpec* const step = first_deciding_step(branch.choosing)) return step;
+    for (const Branch& part : branch.choosing)
+      if (const OpSpec* const step = find_step(part.description, OpEffect::kSelection)) return step;
   }
   return nullptr;
 }

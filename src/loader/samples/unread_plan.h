@@ -12,7 +12,8 @@
 namespace forebay {
 
 /// Returns the first step that decides, perhaps by values that are read, how often a sample comes or
-/// in which batch; null if there is none. Filters are not such steps.
+/// in which batch; null if there is none. Filters are not such steps, except in a part of a zip: which
+/// samples are joined there follows from them.
 const OpSpec* deciding_step(const Description& description);
 
 /// Returns the plan of a pipeline as far as it is known without reading rows: samples that a

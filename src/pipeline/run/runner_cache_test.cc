@@ -176,24 +176,6 @@ TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_go
   EXPECT_EQ(first->flights()->size() + second->flights()->size(), 0u);
 }
 
-// The stalled run has read ahead objects that it does not process. Its consumer may be the one that
-// waits for the other run.
-TEST(RunnerCache, a_run_waits_for_no_other_run_whose_consumer_stands_still) {
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
-    const auto cache = std::make_shared<MapCache>();
-    Rig stands = keeping(cache, 80, seed);
-    stands.options.requests = 32;
-    const std::shared_ptr<Runner> standing = stands.run();
-    ASSERT_TRUE(standing->next_for(seconds(120))->batch);
-    Rig goes = keeping(cache, 80, seed);
-    goes.store = stands.store;
-    goes.shuffled = false;
-    EXPECT_EQ(drained(goes).ids.size(), 400u);
-    EXPECT_EQ(reads_of(goes), 80u) << "bytes of entries that nobody goes on with are shared";
-    EXPECT_EQ(drain(*standing).ids.size(), 392u);
-  }
-}
-
 /// A rig of two objects a sample: that of the same number as part "b", which keeps entries as those
 /// of keeping() are, and another one as part "a".
 Rig keeping_a_part(const std::shared_ptr<EntryCache>& cache, int64_t objects, const std::shared_ptr<Store>& store) {
@@ -234,6 +216,7 @@ Rig keeping_a_part(const std::shared_ptr<EntryCache>& cache, int64_t objects, co
   return rig;
 }
 
+// The maker never goes on: its consumer may be the one that waits for this run.
 TEST(RunnerCache, bytes_that_a_paused_maker_has_read_are_those_of_a_whole_sample_or_of_one_part) {
   constexpr int64_t kObjects = 20, kPaused = 7;
   for (const bool is_part : {false, true}) {
