@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 14> kEffects = {
     "content", "taking", "keys",     "selection",      "order",     "drawing", "repeating",
     "packing", "replay", "batching", "batch function", "collation", "caching", "buffering"};
 constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
-constexpr std::array<std::string_view, 4> kKinds = {"samples", "table", "user code", "parts"};
+constexpr std::array<std::string_view, 4> kSourceKinds = {"samples", "table", "user code", "parts"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
 constexpr std::array<std::string_view, 24> kTypes = {
     "int",           "float",           "limit",          "bool",
@@ -82,7 +82,7 @@ Json describe_catalog() {
     Json args = def.kind == SourceKind::kParts ? describe_parts(def) : Json::array();
     for (Json& arg : describe(def.args)) args.push_back(std::move(arg));
     all_sources.push_back(
-        {{"name", def.name}, {"kind", word(kKinds, def.kind)}, {"help", def.help}, {"args", std::move(args)}});
+        {{"name", def.name}, {"kind", word(kSourceKinds, def.kind)}, {"help", def.help}, {"args", std::move(args)}});
   }
   return {{"operators", std::move(operators)}, {"sources", std::move(all_sources)}};
 }
