@@ -75,10 +75,9 @@ def pictures_of(source):
 
 
 def kinds(job, result):
-    """The first epoch warms up, the next ones are timed. Of both, three of four samples are photographs. An epoch of both has a whole pass of the
-    table, since a table decodes blocks of row groups: in a fourth of a pass it decodes far more rows than it delivers."""
+    """The first epoch warms up, the next ones are timed. Of both, three of four samples are photographs."""
     photographs, table = pictures_of(fb.images(os.path.dirname(os.path.dirname(job.paths[0])))), pictures_of(fb.parquet(table_of(job)))
-    both = fb.mix({"photographs": photographs, "table": table}, weights={"photographs": 3, "table": 1}, samples=4 * len(job.paths))
+    both = fb.mix({"photographs": photographs, "table": table}, weights={"photographs": 3, "table": 1}, samples=len(job.paths))
     pipeline = {"photographs": photographs, "table": table, "both": both}[job.kind]
     came = {name: 0 for name in ("photographs", "table")}
     with fb.Loader(pipeline.batch(PICTURES), seed=job.seed, threads=job.threads) as loader:
