@@ -10,7 +10,10 @@ from project import ROOT, run
 sys.path.insert(0, str(ROOT / "tools"))
 
 from wheel_parts import bare, libraries, pythons, toolchain, wheels  # noqa: E402
-from wheel_parts.roots import Failed, abis_for  # noqa: E402
+from wheel_parts.architectures import Architecture  # noqa: E402
+from wheel_parts.roots import Failed, abis_for, platforms_of  # noqa: E402
+
+OTHER = Architecture("sparc64", "sparc64", "linux64-sparcv9", "ld-linux.so.2")  # of no machine that runs these tests
 
 
 @pytest.mark.parametrize("name, wanted", [
@@ -20,6 +23,25 @@ from wheel_parts.roots import Failed, abis_for  # noqa: E402
 ])
 def test_a_wheel_is_for_the_pythons_that_its_name_says(name, wanted):
     assert bare.versions_for(Path(name)) == wanted
+
+
+@pytest.mark.parametrize("name, takes, refuses", [
+    ("forebay-0.1.0-cp311-cp311-manylinux_2_31_aarch64.whl", ["3.11"], ["3.10", "3.12", "3.11t"]),
+    ("forebay-0.1.0-cp312-abi3-manylinux_2_31_aarch64.whl", ["3.12", "3.13", "3.14"], ["3.11", "3.13t"]),
+    ("forebay-0.1.0-cp313-cp313t-manylinux_2_31_aarch64.whl", ["3.13t"], ["3.13", "3.14t"]),
+])
+def test_a_wheel_is_tried_with_the_pythons_that_take_it(name, takes, refuses):
+    assert all(bare.takes(Path(name), version) for version in takes)
+    assert not any(bare.takes(Path(name), version) for version in refuses)
+
+
+def test_another_architecture_is_built_by_its_own_tools_and_in_its_own_folders():
+    words = toolchain.words_of(OTHER)
+    for text in (toolchain.SYSROOT, toolchain.WRAPPERS, toolchain.CXX_LIBRARY, toolchain.CMAKE_CROSS):
+        assert "x86" not in text.format(**words)
+    assert "/usr/bin/sparc64-linux-gnu-%s-12" in toolchain.WRAPPERS.format(**words) and "libc6:sparc64" in toolchain.SYSROOT.format(**words)
+    assert libraries.variables(OTHER) == {"OPENSSL_TARGET": "linux64-sparcv9", "HOST": "--host=sparc64-linux-gnu"}
+    assert "manylinux_2_28_sparc64" in platforms_of("sparc64") and "manylinux1_sparc64" not in platforms_of("sparc64")
 
 
 def test_what_is_neither_glibc_nor_in_the_wheel_is_named():

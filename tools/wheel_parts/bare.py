@@ -42,7 +42,7 @@ def versions_for(wheel: Path) -> tuple[int, str, bool]:
     return int(python.removeprefix("cp3")), "t" if abi.endswith("t") else "", abi == "abi3"
 
 
-def _takes(wheel: Path, version: str) -> bool:
+def takes(wheel: Path, version: str) -> bool:
     """Whether the wheel is for this version of Python ("3.13", "3.13t")."""
     number, threads, later = versions_for(wheel)
     minor = int(version.removeprefix("3.").rstrip("t"))
@@ -53,10 +53,10 @@ def interpreter(root: Root, build: Path, wheel: Path) -> tuple[str, str] | None:
     """A Python of this root that takes the wheel, as program and version: its own, or one of the build root's that runs on this glibc."""
     with contextlib.suppress(Failed):
         own = root.run('/usr/bin/python3 -c "import sys; print(\'%d.%d\' % sys.version_info[:2])"').strip()
-        if _takes(wheel, own):
+        if takes(wheel, own):
             return "/usr/bin/python3", own
     for folder in sorted(build.glob("opt/python3.*")):
-        if _takes(wheel, version := folder.name.removeprefix("python")):
+        if takes(wheel, version := folder.name.removeprefix("python")):
             # One of pyenv's is a link, and finds its library nowhere else than where it was built.
             place = f"/{folder.resolve().relative_to(build.resolve())}"
             # One of an earlier run has links, which are not copied over others.
@@ -171,7 +171,7 @@ def _tried_emulated(wheel: Path, architecture: Architecture, roots: Path, source
     found = False
     for suite in pythons.FOREIGN_SUITES:
         root, version = pythons.unpacked_foreign(roots, architecture, suite)
-        if not _takes(wheel, version):
+        if not takes(wheel, version):
             continue
         found, folder = True, root / "try"
         shutil.rmtree(folder, ignore_errors=True)

@@ -29,6 +29,7 @@ class Python:
     version: str  # "3.11"
     threads: str  # "t" for a free-threaded one
     built: bool = False  # it is built in the root (build())
+    machine: str = ""  # of another architecture, whose programs qemu runs
 
     @property
     def name(self) -> str:
@@ -36,7 +37,7 @@ class Python:
 
     @property
     def environment(self) -> str:
-        return f"/environments/{self.name}"
+        return f"/environments/{self.machine}{self.name}"
 
 
 def _asked(run, program: str) -> tuple[str, str]:
@@ -118,6 +119,7 @@ def unpacked_foreign(folder: Path, architecture: Architecture, suite: str) -> tu
 def emulated(script: Path, root: str, architecture: Architecture, version: str, packages: str) -> None:
     """Writes a script that is the interpreter of an unpacked root, with a folder of packages."""
     script.parent.mkdir(parents=True, exist_ok=True)
+    script.unlink(missing_ok=True)  # a link to an interpreter would lead out of the root
     script.write_text(EMULATED.format(qemu=architecture.qemu, root=root, packages=packages, version=version))
     script.chmod(0o755)
 
@@ -125,7 +127,7 @@ def emulated(script: Path, root: str, architecture: Architecture, version: str, 
 def foreign(root: Root, architecture: Architecture, suite: str) -> Python:
     """Debian's interpreter of a suite for another architecture, with an environment to build wheels in."""
     unpacked_root, version = unpacked_foreign(root / "foreign", architecture, suite)
-    python = Python(f"/foreign/{unpacked_root.name}/usr/bin/python{version}", version, "")
+    python = Python(f"/foreign/{unpacked_root.name}/usr/bin/python{version}", version, "", machine=architecture.machine)
     # The compiler sees the headers where the interpreter says that they are, and their architecture's in the sysroot.
     shutil.copytree(unpacked_root / f"usr/include/python{version}", root / f"/usr/include/python{version}", dirs_exist_ok=True)
     inside = f"/usr/include/{architecture.triplet}/python{version}"
@@ -140,7 +142,7 @@ def foreign(root: Root, architecture: Architecture, suite: str) -> Python:
              *required)
         emulated(root / f"{python.environment}/bin/python", f"/foreign/{unpacked_root.name}", architecture, version, f"{python.environment}/packages")
 
-    root.once(f"environment-{python.name}", digest(REQUIRED, EMULATED, python), install)
+    root.once(f"environment-{python.machine}{python.name}", digest(REQUIRED, EMULATED, python), install)
     return python
 
 

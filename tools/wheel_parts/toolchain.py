@@ -42,7 +42,7 @@ apt-get install -qq -y --no-install-recommends {' '.join(PACKAGES)}
 CROSS = """
 dpkg --add-architecture {debian}
 apt-get update -qq
-apt-get install -qq -y --no-install-recommends g++-{gcc}-{package} {qemu} patchelf
+apt-get install -qq -y --no-install-recommends {compiler} qemu-user-static patchelf
 dpkg -L libc6-{debian}-cross libc6-dev-{debian}-cross linux-libc-dev-{debian}-cross | grep ^/usr/{triplet}/ | while read -r file; do
   [ -d "$file" ] || rm -f "$file"
 done
@@ -51,7 +51,7 @@ done
 SYSROOT = f"""
 rm -rf /sysroot && mkdir -p /sysroot /tmp/debs && cd /tmp/debs && rm -f *.deb
 newest() {{{{ apt-cache madison "$1" | grep -F "$2" | head -1 | cut -d '|' -f 2 | tr -d ' '; }}}}
-for name in {{packages}}; do apt-get download -qq "$name=$(newest "$name" {GLIBC})"; done
+for name in {{packages}}; do apt-get download -qq "$name=$(newest "$name" {{old}})"; done
 for file in *.deb; do dpkg-deb -x "$file" /sysroot; done
 # Links to libraries are absolute, and would lead to the root's own.
 find /sysroot -type l -lname '/*' | while read -r link; do ln -sf "/sysroot$(readlink "$link")" "$link"; done
@@ -108,11 +108,17 @@ set(CMAKE_SYSTEM_PROCESSOR {machine})
 """
 
 
+def words_of(architecture: Architecture) -> dict[str, str]:
+    """What the commands above are told of the architecture."""
+    return {"machine": architecture.machine, "debian": architecture.debian, "triplet": architecture.triplet, "prefix": architecture.prefix, "loader": architecture.loader,
+            "compiler": f"g++-{GCC}-{architecture.triplet.replace('_', '-')}", "packages": " ".join(name + architecture.suffix for name in OLD),
+            # Mirrors may have the security archive for their own architecture alone.
+            "old": f"{GLIBC}/main" if architecture.foreign else GLIBC}
+
+
 def build_root(path: Path, architecture: Architecture) -> Root:
     """The root in which wheels for this architecture are built."""
-    words = {"debian": architecture.debian, "package": architecture.triplet.replace("_", "-"), "gcc": GCC, "qemu": "qemu-user-static",
-             "triplet": architecture.triplet, "loader": architecture.loader, "prefix": architecture.prefix, "machine": architecture.machine,
-             "packages": " ".join(name + architecture.suffix for name in OLD)}
+    words = words_of(architecture)
     sysroot, wrappers, cxx_library = (text.format(**words) for text in (SYSROOT, WRAPPERS, CXX_LIBRARY))
     root = made(path, COMPILER)
     parts = Path(__file__).parent
