@@ -23,7 +23,9 @@ TEST(Page, NoTextBecomesCode) {
        {Paragraph{kEvil}, Table{kEvil, {kEvil, kEvil}, {{kEvil, kEvil}}}, Bars{kEvil, {{kEvil, 1, kEvil}}},
         Curves{kEvil, PlotUnit::kCount, {1}, {{kEvil, {1}}}}, HistogramPlot{kEvil, PlotUnit::kBytes, {1}, {1, 1}},
         Chain{kEvil, {{kEvil, kEvil, 1, kEvil, kEvil, 1}, {kEvil, kEvil}}}}});
-  for (const auto& section : nlohmann::json::parse(to_live_json(page))["sections"])
+  const nlohmann::json live = nlohmann::json::parse(to_live_json(page));
+  ASSERT_EQ(live["sections"].size(), 1u);
+  for (const auto& section : live["sections"])
     EXPECT_EQ(section["html"].get<std::string>().find("<script"), std::string::npos);
   const std::string html = to_html(page);
   EXPECT_EQ(html.find("<script>alert"), std::string::npos);
