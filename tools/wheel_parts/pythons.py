@@ -111,7 +111,8 @@ exec {qemu} -0 "$0" -L {root} -E PYTHONPATH={packages} -E PYTHONNOUSERSITE=1 {ro
 
 def unpacked_foreign(folder: Path, architecture: Architecture, suite: str) -> tuple[Path, str]:
     """A root with Debian's interpreter for another architecture, unpacked (foreign.py), and that one's version ("3.11")."""
-    root = made_foreign(folder / f"{architecture.machine}-{suite}", architecture, suite, ["python3", "libpython3-dev"])
+    # NumPy's wheels take the C++ library for granted.
+    root = made_foreign(folder / f"{architecture.machine}-{suite}", architecture, suite, ["python3", "libpython3-dev", "libstdc++6"])
     (program,) = [file for file in root.glob("usr/bin/python3.*") if re.fullmatch(r"python3\.\d+", file.name)]
     return root, program.name.removeprefix("python")
 

@@ -48,15 +48,15 @@ dpkg -L libc6-{debian}-cross libc6-dev-{debian}-cross linux-libc-dev-{debian}-cr
 done
 """
 
-SYSROOT = f"""
+SYSROOT = """
 rm -rf /sysroot && mkdir -p /sysroot /tmp/debs && cd /tmp/debs && rm -f *.deb
-newest() {{{{ apt-cache madison "$1" | grep -F "$2" | head -1 | cut -d '|' -f 2 | tr -d ' '; }}}}
-for name in {{packages}}; do apt-get download -qq "$name=$(newest "$name" {{old}})"; done
+newest() {{ apt-cache madison "$1" | grep -F "$2" | head -1 | cut -d '|' -f 2 | tr -d ' '; }}
+for name in {packages}; do apt-get download -qq "$name=$(newest "$name" {old})"; done
 for file in *.deb; do dpkg-deb -x "$file" /sysroot; done
 # Links to libraries are absolute, and would lead to the root's own.
 find /sysroot -type l -lname '/*' | while read -r link; do ln -sf "/sysroot$(readlink "$link")" "$link"; done
 mkdir -p /sysroot/usr/local/lib /sysroot/lib64
-ln -sf ../lib/{{triplet}}/{{loader}} /sysroot/lib64/
+ln -sf ../lib/{triplet}/{loader} /sysroot/lib64/
 """
 
 # Not in the sysroot's own /usr/include: named with -isystem, that would come before the headers of the C++ library.
