@@ -312,8 +312,12 @@ TEST_P(RedrawnOrderTest, a_pass_ends_with_the_rest_and_later_ones_are_of_the_new
         for (size_t i = 0; i < ids.size(); ++i) {
           const int64_t at = begin + static_cast<int64_t>(i);
           ASSERT_EQ(ids[i], order_->id_at(epoch, at));
-          if (epoch > kPass) ASSERT_EQ(ids[i], now_->id_at(epoch, at));
-          if (epoch == kPass && at >= kFirst) ASSERT_EQ(uses[i], 100 + at) << "no use before has that number";
+          if (epoch > kPass) {
+            ASSERT_EQ(ids[i], now_->id_at(epoch, at));
+          }
+          if (epoch == kPass && at >= kFirst) {
+            ASSERT_EQ(uses[i], 100 + at) << "no use before has that number";
+          }
         }
       }
     }
@@ -350,7 +354,9 @@ TEST_P(RedrawnOrderTest, next_use_is_the_first_one_from_there_on) {
     }
     const int64_t first = order_->position_of(kPass, id);
     for (int64_t p = 0; p < first; ++p) ASSERT_NE(order_->id_at(kPass, p), id);
-    if (first < 100) EXPECT_EQ(order_->id_at(kPass, first), id);
+    if (first < 100) {
+      EXPECT_EQ(order_->id_at(kPass, first), id);
+    }
   }
 }
 
