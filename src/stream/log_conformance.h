@@ -51,7 +51,7 @@ std::vector<size_t> partitions_of(const RecordLog& log);
 
 /// Reads from a log that gives nothing, and requests a stop from another thread once the read has
 /// begun. Fails unless the stop ends the read: it would go on for weeks. `yields`: how often the
-/// other thread yields before it stops, so that the read is likely to wait by then.
+/// other thread yields at most before it stops, so that the read is likely to wait by then.
 void expect_stop_ends_read(LogReader& reader, int yields = 10'000);
 
 class LogConformance : public testing::TestWithParam<LogDriver> {

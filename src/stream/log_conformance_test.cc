@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "store/store.h"
+#include "stream/stream_test_support.h"
 
 namespace forebay::conformance {
 
@@ -89,7 +90,7 @@ void expect_stop_ends_read(LogReader& reader, int yields) {
   std::latch begun(1);
   std::jthread stopper([&] {
     begun.wait();
-    for (int i = 0; i < yields; ++i) std::this_thread::yield();
+    let_others_run(yields);
     stop.request_stop();
   });
   begun.count_down();

@@ -22,9 +22,9 @@ constexpr auto kStreamPatience = 20s;
 /// Gives the processor to other threads many times, for a test that wants to meet them under way.
 /// Its result does not depend on how far they get. Ends soon, also on a machine whose processors run
 /// other programs in between: what waits meanwhile has deadlines.
-inline void let_others_run() {
+inline void let_others_run(int yields = 10'000) {
   const auto until = std::chrono::steady_clock::now() + 100ms;
-  for (int i = 0; i < 10'000 && std::chrono::steady_clock::now() < until; ++i) std::this_thread::yield();
+  for (int i = 0; i < yields && std::chrono::steady_clock::now() < until; ++i) std::this_thread::yield();
 }
 /// Waits until a condition holds that other threads bring about. False if it never does.
 template <typename Condition>
