@@ -280,6 +280,17 @@ def test_groups_of_unlike_functions_wait_beside_each_other(tmp_path, servers):
     assert told[0] == told[1] == [rows.tolist(), (rows + 1).tolist()]
 
 
+def test_objects_of_collate_leave_the_window_by_their_bytes(tmp_path, servers):
+    pipeline = arrays(tmp_path).batch(4).collate(lambda samples: bytes(64 << 20))  # four of them are retained
+    with fb.Loader(pipeline, share="auto", together=True) as first:
+        assert len(list(itertools.islice(first, 6))) == 6
+        made = lambda: servers()[0]["together"]["batches_made"]
+        wait_for(lambda: made() == 7)  # one ahead
+        with fb.Loader(pipeline, share="auto", together=True) as late:
+            next(iter(late))
+            assert made() > 7, "the first one is made again"
+
+
 def test_what_cannot_be_sent_is_refused(tmp_path, servers):
     file = open(tmp_path / "log", "w")
     with pytest.raises(fb.InvalidArgument, match=r"\.map\(.*'file'.*share=None"):

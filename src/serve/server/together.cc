@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "serve/wire/portable_object.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -22,6 +23,8 @@ uint64_t nbytes(const Batch& batch) {
   uint64_t bytes = 0;
   for (const BatchField& field : batch.fields)
     bytes += field.values.buffer.size() + field.offsets.buffer.size() + field.string_offsets.buffer.size();
+  // In a server every object is portable.
+  if (batch.object) bytes += static_cast<const PortableObject*>(batch.object.get())->bytes.nbytes();
   return bytes;
 }
 
