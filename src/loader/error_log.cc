@@ -5,7 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "loader/samples/pass_results.h"
+
 namespace forebay {
+
+static_assert(PassResults::kMaxTexts >= ErrorLog::kMaxEntries,
+              "a pass of another loader fills the log as its own does");
 
 bool SampleSet::add(uint16_t branch, int64_t id) {
   std::bitset<kBlock>& block = blocks_[{branch, id / kBlock}];

@@ -46,4 +46,7 @@ struct PeerProcess {
 };
 std::optional<PeerProcess> peer_process(int socket);
 
+/// Returns the path at which the other end of a connection listens; empty if it has none.
+std::string peer_path(int socket);
+
 }  // namespace forebay

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace forebay {
 
 Result<std::shared_ptr<void>> PassResults::take_turn(const std::stop_token& stop) {
@@ -17,6 +19,20 @@ void PassResults::end_turn() {
   const Lock lock(mutex_);
   taken_ = false;
   turn_ended_.notify_all();
+}
+
+// The exceptions themselves belong to the loader that has made the pass.
+void PassResults::Choice::note(const RowError& error) {
+  Status status;
+  if (bad.size() < kMaxTexts) {
+    status = Status(error.status.code(), error.status.message());
+    status = std::move(status).with_key(error.status.key()).with_operator(error.status.op()).with_sample(error.id);
+  } else if (bad.size() == kMaxTexts) {
+    status = Status(error.status.code(), fmt::format("one of more than {} bad samples", kMaxTexts));
+  } else {
+    status = bad.back().status;
+  }
+  bad.push_back({error.row, error.id, std::move(status), error.raise, error.branch});
 }
 
 Result<ChosenSamples> PassResults::choose(size_t number, const Hash128& source, const PassCallbacks& callbacks,
@@ -34,7 +50,7 @@ Result<ChosenSamples> PassResults::choose(size_t number, const Hash128& source, 
   Choice made;
   PassCallbacks noting = callbacks;
   noting.on_bad_sample = [&](const RowError& error) {
-    made.bad.push_back(error);
+    made.note(error);
     return callbacks.on_bad_sample(error);
   };
   FOREBAY_ASSIGN(made.samples, choose(noting));

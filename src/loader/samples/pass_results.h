@@ -20,6 +20,10 @@ namespace forebay {
 /// same samples and the same bad samples. Any thread may call any function.
 class PassResults {
  public:
+  /// Bad samples of a choice whose errors are kept. The errors of all further ones are equal, since
+  /// no log of errors has them.
+  static constexpr size_t kMaxTexts = 10'000;
+
   /// Waits until no other loader makes its passes. The result is the turn of this loader, which ends
   /// with it. Cancelled if `stop` was requested.
   Result<std::shared_ptr<void>> take_turn(const std::stop_token& stop);
@@ -34,8 +38,10 @@ class PassResults {
   void end_turn();
 
   struct Choice {
+    void note(const RowError& error);
+
     ChosenSamples samples;
-    std::vector<RowError> bad;
+    std::vector<RowError> bad;  ///< without payloads
   };
   Mutex mutex_;
   StoppableCondVar turn_ended_;

@@ -1,5 +1,6 @@
 #include "serve/server/server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -87,6 +88,9 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   if (!listening.valid()) {
     FOREBAY_ASSIGN(listening, take_socket(options.path));
   }
+  // A socket from the parent has come through exec. It stops here: a process that a user function
+  // starts would keep it open after a kill of the server, and clients would wait there.
+  fcntl(listening.get(), F_SETFD, FD_CLOEXEC);
   // A kernel that cannot seal memory is reported here and not with the first batch.
   FOREBAY_RETURN_IF_ERROR(Slab::make(1, 4096).status());
   std::unique_ptr<Server> server(new Server(std::move(options)));

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "serve/client/connection.h"
 #include "serve/client/server_calls.h"
 #include "serve/server/serve_test_support.h"
 #include "serve/socket_path.h"
@@ -26,6 +27,7 @@ using serve_test::Data;
 using serve_test::digest_of;
 using serve_test::epoch_of;
 using serve_test::Running;
+using serve_test::RuntimeFolder;
 using serve_test::shared;
 
 std::unique_ptr<Loader> own(const Pipeline& pipeline, LoaderOptions options = {}) {
@@ -430,8 +432,11 @@ TEST(Server, serves_at_the_socket_that_its_parent_has_opened) {
   ServerOptions options;
   options.path = data.socket();
   options.listening = std::move(*listen_at(data.socket()));
+  const int listening = options.listening.get();
+  ASSERT_EQ(fcntl(listening, F_SETFD, 0), 0);
   Running server(std::move(options));
   EXPECT_EQ(epoch_of(*shared(data, data.pipeline())).size(), 15U);
+  EXPECT_EQ(fcntl(listening, F_GETFD), FD_CLOEXEC) << "processes that it starts do not get the socket";
 }
 
 TEST(Server, that_stops_leaves_the_socket_to_the_process_that_holds_the_lock) {
@@ -515,6 +520,16 @@ TEST(ServerCalls, say_that_no_server_is_there) {
   const Data data;
   EXPECT_EQ(server_status(data.socket()).status().code(), Code::kNotFound);
   EXPECT_EQ(stop_server(data.socket()).code(), Code::kNotFound);
+}
+
+TEST(ServerCalls, name_the_server_that_does_not_answer) {
+  const RuntimeFolder runtime;
+  const std::string path = *socket_path("python-1");
+  const Result<FileDescriptor> listening = listen_at(path);  // nobody accepts
+  ASSERT_TRUE(listening.ok());
+  serve_test::ManualClock clock;
+  const Status status = Connection::open(std::move(*connect_to(path)), clock).connection.status();
+  EXPECT_NE(status.message().find("forebay serve status --socket python-1"), std::string::npos) << status.to_string();
 }
 
 // Behaves like a server that is told to stop and hangs.

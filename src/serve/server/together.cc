@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "serve/wire/portable_object.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -22,15 +23,27 @@ uint64_t nbytes(const Batch& batch) {
   uint64_t bytes = 0;
   for (const BatchField& field : batch.fields)
     bytes += field.values.buffer.size() + field.offsets.buffer.size() + field.string_offsets.buffer.size();
+  // In a server every object is portable.
+  if (batch.object) bytes += static_cast<const PortableObject*>(batch.object.get())->bytes.nbytes();
   return bytes;
+}
+
+Status unlike_functions(const TogetherKey& key, const TogetherKey& other) {
+  const auto [ours, theirs] = std::ranges::mismatch(key.functions, other.functions);
+  const std::string& function = ours != key.functions.end() ? *ours : *theirs;
+  return {Code::kStateMismatch,
+          fmt::format("together=: two groups lack loaders after a minute, and {} is not the same function in both: its "
+                      "code differs, or a value that it refers to (a rank, a device, a time). Give all loaders of a "
+                      "group equal functions, or leave together= out",
+                      function.substr(0, function.rfind(' ')))};
 }
 
 }  // namespace
 
 TogetherRun::TogetherRun(std::shared_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
-                         WaitClock& clock)
-    : loader_(std::move(loader)), group_size_(group_size), patience_(patience), clock_(clock), opened_(clock.now()),
-      state_(loader_->state()) {}
+                         WaitClock& clock, OnIncomplete on_incomplete)
+    : loader_(std::move(loader)), group_size_(group_size), patience_(patience), clock_(clock),
+      on_incomplete_(std::move(on_incomplete)), opened_(clock.now()), state_(loader_->state()) {}
 
 bool TogetherRun::take_seat(Seat& seat, const std::string& state) {
   const Lock lock(mutex_);
@@ -56,9 +69,17 @@ void TogetherRun::leave(Seat& seat) {
 // Whether the first step waits for clients that have no seat yet.
 bool TogetherRun::awaits_seats() const { return !begun_ && static_cast<int>(seats_.size()) < group_size_; }
 
-// Ends the wait for seats after a minute.
-void TogetherRun::begin_if_overdue(WaitClock::TimePoint now) {
-  if (!awaits_seats() || now - opened_ < kWaitForOthers) return;
+// Whether the wait for seats has taken its minute.
+bool TogetherRun::overdue(WaitClock::TimePoint now) const { return awaits_seats() && now - opened_ >= kWaitForOthers; }
+
+// Ends that wait. Releases the lock meanwhile, since the answer to whether this run is refused lies
+// with all runs.
+void TogetherRun::begin_incomplete(Lock& lock) {
+  {
+    const Unlock unlocked(lock, mutex_);
+    on_incomplete_();
+  }
+  if (!refused_.ok() || !awaits_seats()) return;
   log_warning("together: not all whom it waits for came within a minute; the others go on without them");
   begun_ = true;
 }
@@ -147,10 +168,11 @@ Result<TogetherRun::StepPtr> TogetherRun::next_step(Seat& seat, std::chrono::mil
     const auto now = clock_.now();
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    if (!computing_) {
-      begin_if_overdue(now);
-      revoke_late_seats(now);
+    if (overdue(now)) {
+      begin_incomplete(lock);
+      continue;
     }
+    if (!computing_) revoke_late_seats(now);
     if (computing_ || awaits_seats() || awaits_late_client()) {
       // Short waits, because the last two conditions also end by time alone.
       changed_.wait_for(lock, clock_.begin_wait(std::min(left, std::chrono::milliseconds(50))));
@@ -173,13 +195,15 @@ size_t TogetherRun::seats() const {
 
 bool TogetherRun::awaits_group() const {
   const Lock lock(mutex_);
-  return refused_.ok() && awaits_seats();
+  return awaits_seats();
 }
 
-void TogetherRun::refuse(Status why) {
+bool TogetherRun::refuse(const Status& why) {
   const Lock lock(mutex_);
-  refused_ = std::move(why);
+  if (!awaits_seats()) return false;
+  refused_ = why;
   changed_.notify_all();
+  return true;
 }
 
 bool TogetherRun::over() const {
@@ -205,45 +229,41 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const TogetherKey& key, 
   for (auto run = begin; run != end; ++run) {
     if (run->second->take_seat(seat, state)) return run->second;
   }
-  if (group_size > 1) FOREBAY_RETURN_IF_ERROR(check_functions(key));
   const int seats = begin == end ? group_size : 1;
   opening_.insert(key);
   lock.unlock();
-  Result<std::shared_ptr<TogetherRun>> made = open_at(state, seats, open, stop);
+  Result<std::shared_ptr<TogetherRun>> made = open_at(key, state, seats, open, stop);
   if (made.ok() && !(*made)->take_seat(seat, state)) made = internal_error("a run does not begin where it was told to");
   lock.lock();
   opening_.erase(key);
   opened_.notify_all();
   if (!made.ok()) return made;
-  // Again, because a run with other functions may have been opened meanwhile.
-  if (group_size > 1) FOREBAY_RETURN_IF_ERROR(check_functions(key));
   runs_.emplace(key, *made);
   return made;
 }
 
-// Loaders of a group have equal functions. Unlike ones would wait for each other.
-Status TogetherRuns::check_functions(const TogetherKey& key) const {
-  for (const auto& [other, run] : runs_) {
-    if (other.batches != key.batches || other.functions == key.functions || !run->awaits_group()) continue;
-    const auto [ours, theirs] = std::ranges::mismatch(key.functions, other.functions);
-    const std::string& function = ours != key.functions.end() ? *ours : *theirs;
-    const Status why(
-        Code::kStateMismatch,
-        fmt::format("together=: {} is not the same function in all loaders of the group: its code differs, or a value "
-                    "that it refers to (a rank, a device, a time). Give all of them equal functions, or leave "
-                    "together= out",
-                    function.substr(0, function.rfind(' '))));
-    run->refuse(why);
-    return why;
-  }
-  return {};
+// Loaders of a group have equal functions. Loaders with unlike ones wait for each other in two runs,
+// of which neither gets all its clients. Refused runs are forgotten, so that clients that come again
+// are a new group.
+void TogetherRuns::refuse_unlike(const TogetherKey& key) {
+  const Lock lock(mutex_);
+  const auto [begin, end] = runs_.equal_range(key);
+  // The last client may have come at this moment.
+  if (std::none_of(begin, end, [](const auto& each) { return each.second->awaits_group(); })) return;
+  const auto waits = [&](const auto& each) { return each.first.batches == key.batches && each.second->awaits_group(); };
+  const auto other = std::ranges::find_if(
+      runs_, [&](const auto& each) { return each.first.functions != key.functions && waits(each); });
+  if (other == runs_.end()) return;
+  const Status why = unlike_functions(key, other->first);
+  std::erase_if(runs_, [&](const auto& each) { return waits(each) && each.second->refuse(why); });
 }
 
-Result<std::shared_ptr<TogetherRun>> TogetherRuns::open_at(const std::string& state, int seats, const Open& open,
-                                                           const std::stop_token& stop) const {
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::open_at(const TogetherKey& key, const std::string& state, int seats,
+                                                           const Open& open, const std::stop_token& stop) {
   FOREBAY_ASSIGN(std::shared_ptr<Loader> loader, open(stop));
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
-  return std::make_shared<TogetherRun>(std::move(loader), seats, patience_, clock_);
+  return std::make_shared<TogetherRun>(std::move(loader), seats, patience_, clock_,
+                                       [this, key] { refuse_unlike(key); });
 }
 
 std::shared_ptr<TogetherRun> TogetherRuns::join_other(const TogetherKey& key, const TogetherRun* own,

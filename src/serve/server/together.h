@@ -37,10 +37,14 @@ struct TogetherCounts {
 /// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
+  /// Called when seats are still free after that minute, before the run begins without them. May
+  /// refuse the run.
+  using OnIncomplete = std::function<void()>;
   /// The first step waits until `group_size` seats are taken, for a minute at most. `clock`
   /// outlives the run, and measures that wait and `patience`.
-  TogetherRun(std::shared_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
-              WaitClock& clock = WaitClock::real());
+  TogetherRun(
+      std::shared_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
+      WaitClock& clock = WaitClock::real(), OnIncomplete on_incomplete = [] {});
 
   struct Step {
     Result<Batch> batch;        ///< the batch, or the error in its place
@@ -68,8 +72,9 @@ class TogetherRun {
   size_t seats() const;
   /// Whether the first step waits for clients that have no seat yet.
   bool awaits_group() const;
-  /// Makes next_step() return this error to all clients from now on.
-  void refuse(Status why);
+  /// Makes next_step() return this error to all clients from now on. Returns false, and does
+  /// nothing, if the first step no longer waits.
+  bool refuse(const Status& why);
   /// Returns true if no step follows: the last epoch is over, or the next one is empty.
   bool over() const;
   const Loader& loader() const { return *loader_; }
@@ -79,7 +84,8 @@ class TogetherRun {
  private:
   bool awaits_seats() const FOREBAY_REQUIRES(mutex_);
   bool awaits_late_client() const FOREBAY_REQUIRES(mutex_);
-  void begin_if_overdue(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  bool overdue(WaitClock::TimePoint now) const FOREBAY_REQUIRES(mutex_);
+  void begin_incomplete(Lock& lock) FOREBAY_REQUIRES(mutex_);
   void revoke_late_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
   StepPtr retained_step(Seat& seat) FOREBAY_REQUIRES(mutex_);
   Status compute_step(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
@@ -89,6 +95,7 @@ class TogetherRun {
   const int group_size_;  ///< seats that the first step waits for
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
+  const OnIncomplete on_incomplete_;
   const WaitClock::TimePoint opened_;
 
   mutable Mutex mutex_;
@@ -125,9 +132,11 @@ class TogetherRuns {
   using Open = std::function<Result<std::shared_ptr<Loader>>(const std::stop_token& stop)>;
 
   /// Finds a run of that key and takes a seat at `state`. If there is none, opens one with `open`,
-  /// which may take long. Returns Cancelled if `stop` was requested; StateMismatch if a run that
-  /// still waits for its group has the same batches but for a function, which is then told to its
-  /// clients, too.
+  /// which may take long. Returns Cancelled if `stop` was requested.
+  ///
+  /// A run of a group that is incomplete after a minute gets StateMismatch if another incomplete run
+  /// has the same batches but for a function, and so does the other one. Until then both may be whole
+  /// groups whose loaders come one by one.
   Result<std::shared_ptr<TogetherRun>> join(const TogetherKey& key, const std::string& state, int group_size,
                                             TogetherRun::Seat& seat, const Open& open, const std::stop_token& stop);
   /// Takes a seat at `state` in a run other than `own`. Returns null if there is no such run.
@@ -140,10 +149,9 @@ class TogetherRuns {
   TogetherCounts counts() const;
 
  private:
-  Result<std::shared_ptr<TogetherRun>> open_at(const std::string& state, int seats, const Open& open,
-                                               const std::stop_token& stop) const;
-
-  Status check_functions(const TogetherKey& key) const FOREBAY_REQUIRES(mutex_);
+  Result<std::shared_ptr<TogetherRun>> open_at(const TogetherKey& key, const std::string& state, int seats,
+                                               const Open& open, const std::stop_token& stop);
+  void refuse_unlike(const TogetherKey& key);
 
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;

@@ -324,18 +324,53 @@ TEST(TogetherRuns, a_client_finds_another_run_than_its_own) {
 // The keys of two clients whose batches differ in one function alone.
 const TogetherKey kOurs("batches", {".map(a.f) 1", ".map(a.g) 2"}), kTheirs("batches", {".map(a.f) 1", ".map(a.g) 3"});
 
-TEST(TogetherRuns, functions_that_differ_are_told_to_all_who_wait) {
+TEST(TogetherRuns, functions_that_differ_are_told_to_all_who_have_waited_in_vain) {
   Opening opening;
-  TogetherRuns runs(kPatience);
+  ManualClock clock;
+  TogetherRuns runs(kPatience, clock);
   const std::string begin = opening.begin();
-  Seat a, b, c;
-  const auto waiting = *runs.join(kOurs, begin, 2, a, opening.open(), {});
-  const Status refused = runs.join(kTheirs, begin, 2, b, opening.open(), {}).status();
+  Seat a, b;
+  const auto ours = *runs.join(kOurs, begin, 2, a, opening.open(), {});
+  const auto theirs = *runs.join(kTheirs, begin, 2, b, opening.open(), {});
+  EXPECT_EQ(*ours->next_step(a, seconds(59)), nullptr) << "the others of either group may still come";
+  const Status refused = ours->next_step(a, kLong).status();
+  EXPECT_LT(clock.passed(), seconds(61));
   EXPECT_EQ(refused.code(), Code::kStateMismatch);
   EXPECT_NE(refused.message().find(".map(a.g) is not the same"), std::string::npos) << refused.message();
-  EXPECT_EQ(waiting->next_step(a, kLong).status().to_string(), refused.to_string());
-  EXPECT_EQ(opening.opened, 1) << "nothing is opened for a client that is refused";
-  EXPECT_TRUE(runs.join(kTheirs, begin, 2, c, opening.open(), {}).ok()) << "those who were told wait no more";
+  EXPECT_EQ(theirs->next_step(b, kLong).status().to_string(), refused.to_string());
+}
+
+TEST(TogetherRuns, clients_that_come_again_are_a_new_group) {
+  Opening opening;
+  ManualClock clock;
+  TogetherRuns runs(kPatience, clock);
+  const std::string begin = opening.begin();
+  Seat a, b, c, d;
+  const auto refused = *runs.join(kOurs, begin, 2, a, opening.open(), {});
+  ASSERT_TRUE(runs.join(kTheirs, begin, 2, b, opening.open(), {}).ok());
+  ASSERT_EQ(refused->next_step(a, kLong).status().code(), Code::kStateMismatch);
+  const auto again = *runs.join(kOurs, begin, 2, c, opening.open(), {});
+  EXPECT_NE(again, refused) << "although its clients are still there";
+  EXPECT_EQ(*again->next_step(c, seconds(59)), nullptr) << "it waits for its group";
+  ASSERT_EQ(*runs.join(kOurs, begin, 2, d, opening.open(), {}), again);
+  EXPECT_TRUE(*again->next_step(c, kLong));
+  runs.release(kOurs, refused);
+  EXPECT_EQ(again->seats(), 2U);
+}
+
+TEST(TogetherRuns, groups_of_unlike_functions_wait_beside_each_other) {
+  Opening opening;
+  ManualClock clock;
+  TogetherRuns runs(kPatience, clock);
+  const std::string begin = opening.begin();
+  Seat a, b, c, d;
+  const auto ours = *runs.join(kOurs, begin, 2, a, opening.open(), {});
+  const auto theirs = *runs.join(kTheirs, begin, 2, b, opening.open(), {});
+  EXPECT_EQ(*runs.join(kTheirs, begin, 2, c, opening.open(), {}), theirs);
+  EXPECT_TRUE(*theirs->next_step(b, kLong));
+  EXPECT_TRUE(*ours->next_step(a, kLong)) << "a group that lacks a client beside a whole one is no mistake";
+  EXPECT_EQ(*runs.join(kOurs, begin, 2, d, opening.open(), {}), ours);
+  EXPECT_TRUE(*ours->next_step(d, kLong));
 }
 
 TEST(TogetherRuns, functions_may_differ_where_nobody_waits) {
@@ -350,30 +385,6 @@ TEST(TogetherRuns, functions_may_differ_where_nobody_waits) {
   EXPECT_EQ(third, first) << "a client that waits for nobody is not of the group that waits";
   ASSERT_EQ(*runs.join(kTheirs, begin, 2, d, opening.open(), {}), second);
   EXPECT_TRUE(*second->next_step(b, kLong));
-}
-
-TEST(TogetherRuns, functions_that_differ_are_told_to_clients_that_come_at_once) {
-  Opening opening;
-  TogetherRuns runs(kPatience);
-  const std::string begin = opening.begin();
-  std::latch opens(1), goes_on(1);
-  Seat a, b;
-  auto late = std::async(std::launch::async, [&] {
-    return runs
-        .join(kOurs, begin, 2, a,
-              [&](const std::stop_token& stop) {
-                opens.count_down();
-                goes_on.wait();
-                return opening.open()(stop);
-              },
-              {})
-        .status();
-  });
-  opens.wait();
-  const auto waiting = *runs.join(kTheirs, begin, 2, b, opening.open(), {});
-  goes_on.count_down();
-  EXPECT_EQ(late.get().code(), Code::kStateMismatch);
-  EXPECT_EQ(waiting->next_step(b, kLong).status().code(), Code::kStateMismatch);
 }
 
 TEST(TogetherRuns, results_of_passes_are_those_of_a_key_for_as_long_as_they_are_held) {
