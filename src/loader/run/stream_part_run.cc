@@ -221,9 +221,9 @@ Result<Run::Resume> StreamPartRun::load(const Checkpoint& saved) {
     return streams.status();
   }
   return Resume([this, at = saved.cursor, parts = std::move(parts), streams = *std::move(streams)] {
-    parts();
-    steps_->begin_again();
     streams();
+    steps_->begin_again();
+    parts();
     at_ = at;
   });
 }
