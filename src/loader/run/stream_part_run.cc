@@ -254,6 +254,8 @@ void StreamPartRun::add_to(Ledger& ledger) const {
 }
 
 void StreamPartRun::stop() {
+  // All streams say goodbye before one of them waits for other ranks, so that these waits overlap.
+  for (const StreamLeaf& stream : streams_) stream.run->leave();
   for (const StreamLeaf& stream : streams_) stream.run->stop();
   parts_->stop();
 }

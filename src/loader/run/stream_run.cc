@@ -270,10 +270,15 @@ void StreamRun::release() {
   stream_->drop_records();  // no step needs them any more
 }
 
-void StreamRun::stop() {
+void StreamRun::leave() {
   closing_.request_stop();
   if (exchange_) exchange_->close();
   if (reading_) reading_->close();
+  if (group_) group_->leave();
+}
+
+void StreamRun::stop() {
+  leave();
   // Before the stream, so that calls that wait for rank 0 return.
   if (group_) group_->close();
   if (!stream_) return;  // opening it failed

@@ -42,6 +42,10 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
                                                       const StreamPart& part);
   ~StreamRun() override { stop(); }
 
+  /// Says goodbye to the other ranks, so that they need not wait for this one: the first part of
+  /// stop(), which does not wait for them.
+  void leave();
+
   /// Its samples are the records of the stream.
   std::shared_ptr<const Source> source() const override { return source_; }
   /// Whether delivered records are replayed on an underrun. The run then needs a replay buffer.
