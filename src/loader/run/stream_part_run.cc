@@ -37,6 +37,16 @@ std::string journal_in(const std::string& path, const std::string& part) {
   return fmt::format("{}/{}.journal", path, percent_encode(part));
 }
 
+// Makes the folder of the journals if there is none.
+Status make_journal_folder(const std::string& path) {
+  std::error_code error, ignored;
+  std::filesystem::create_directory(path, error);
+  if (std::filesystem::is_directory(path, ignored)) return {};
+  return invalid_argument(fmt::format(
+      "journal(): {} is no folder and cannot become one ({}); several streams have a journal each, in a folder", path,
+      error ? error.message() : "there is a file of that name"));
+}
+
 // Adds the figures of a stream to those of all streams.
 void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
   all.arrived += one.arrived;
@@ -234,16 +244,18 @@ void StreamPartRun::pause() {
 }
 
 Status StreamPartRun::write_journal(const std::string& path, const Cursor& at) {
-  if (streams_.size() == 1)
-    return streams_.front().run->write_journal(path, steps_->stream_place(streams_.front().leaf, at));
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error) && !std::filesystem::create_directory(path, error))
-    return invalid_argument(fmt::format(
-        "journal(): {} is no folder and cannot become one ({}); several streams have a journal each, in a folder", path,
-        error ? error.message() : "there is a file of that name"));
-  for (const StreamLeaf& stream : streams_)
-    FOREBAY_RETURN_IF_ERROR(
-        stream.run->write_journal(journal_in(path, stream.path), steps_->stream_place(stream.leaf, at)));
+  // All streams have the same rank, and either all repeat a journal or none does.
+  FOREBAY_ASSIGN(const bool writes, streams_.front().run->may_write_journal());
+  if (!writes) return {};
+  const bool in_folder = streams_.size() > 1;
+  if (in_folder) FOREBAY_RETURN_IF_ERROR(make_journal_folder(path));
+  // After an error all previous journals go on.
+  std::vector<std::unique_ptr<OpenedJournal>> journals;
+  for (const StreamLeaf& stream : streams_) {
+    FOREBAY_ASSIGN(journals.emplace_back(), stream.run->open_journal(in_folder ? journal_in(path, stream.path) : path,
+                                                                     steps_->stream_place(stream.leaf, at)));
+  }
+  for (const auto& journal : journals) journal->start();
   return {};
 }
 

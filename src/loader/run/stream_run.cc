@@ -230,10 +230,20 @@ void StreamRun::resume_at(const Cursor& at, StreamPlace place) {
 }
 
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
+  FOREBAY_ASSIGN(const bool writes, may_write_journal());
+  if (!writes) return {};
+  FOREBAY_ASSIGN(const std::unique_ptr<OpenedJournal> journal, open_journal(path, at));
+  journal->start();
+  return {};
+}
+
+Result<std::unique_ptr<OpenedJournal>> StreamRun::open_journal(const std::string& path, const Cursor& at) {
+  return journal_.open(*stream_, path, steps_->number_at(at));
+}
+
+Result<bool> StreamRun::may_write_journal() const {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
-  // Only rank 0 decides, and so knows all decisions.
-  if (group_ && input_.rank_info.rank != 0) return {};
-  return journal_.start(*stream_, path, steps_->number_at(at));
+  return !group_ || input_.rank_info.rank == 0;
 }
 
 void StreamRun::add_to(Ledger& ledger) const { ledger.stream = stats(); }

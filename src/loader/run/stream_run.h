@@ -86,6 +86,11 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   /// written. InvalidArgument if it is the journal of another stream, or of another place of this
   /// stream.
   Status write_journal(const std::string& path, const Cursor& at) override;
+  /// Opens the file of write_journal(), with its errors, for OpenedJournal::start().
+  Result<std::unique_ptr<OpenedJournal>> open_journal(const std::string& path, const Cursor& at);
+  /// Whether write_journal() is for this rank: only rank 0 decides, and so knows all decisions.
+  /// InvalidArgument if the run repeats a journal.
+  Result<bool> may_write_journal() const;
 
   void add_to(Ledger& ledger) const override;
   StreamStats stats() const;
