@@ -121,11 +121,15 @@ Result<std::shared_ptr<StreamPartRun>> StreamPartRun::open(const RunInput& input
   std::shared_ptr<const PartedSource> parts;
   std::vector<StreamLeaf> streams;
   std::vector<std::vector<RunTerms::Term>> settings;
+  // The replay buffer has samples of all parts.
+  const bool retains =
+      std::ranges::any_of(branches, [](const Branch& branch) { return retains_records(branch.description); });
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Branch& branch = branches[i];
-    FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream,
-                   StreamRun::open_part(inputs->streams[i], *as_stream(*opened.branch_sources()[leaves[i]]),
-                                        {first_share(input.description(), branch.path), branch.name(), groups[i]}));
+    FOREBAY_ASSIGN(
+        std::shared_ptr<StreamRun> stream,
+        StreamRun::open_part(inputs->streams[i], *as_stream(*opened.branch_sources()[leaves[i]]),
+                             {first_share(input.description(), branch.path), branch.name(), groups[i], retains}));
     parts = (parts ? *parts : opened).with_branch(leaves[i], stream->source());
     settings.push_back(stream->settings());
     streams.push_back({leaves[i], branch.name(), std::move(stream)});

@@ -43,7 +43,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   // Wrong options are reported before the ranks meet.
   FOREBAY_RETURN_IF_ERROR(check_stream_options(input.options));
   FOREBAY_ASSIGN(const auto groups, open_stream_groups(input.options, input.rank_info, 1));
-  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> run, open_part(input, source, {.group = groups.front()}));
+  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> run,
+                 open_part(input, source, {.group = groups.front(), .retains = retains_records(input.description())}));
   if (groups.front()) groups.front()->job()->set_run(stream_terms(input, {run->settings()}));
   return run;
 }
@@ -102,8 +103,7 @@ std::vector<RunTerms::Term> StreamRun::settings() const {
 // Lets each rank read only a part of the log. This needs a policy under which no rank needs all
 // records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
-  const bool retains = retains_records(input_.description(), options);
-  if (!group_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  if (!group_ || retains_ || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
       log, group_, RecordShelf::Limits{options.bytes / kLateRecordDivisor, options.bytes / kNoteDivisor});
 }
@@ -111,9 +111,8 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
 // does each rank that repeats a journal, since these ranks do not communicate.
 Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
-  const bool retains = retains_records(input_.description(), stream_->options());
   ReplayRecordsOptions options{.memory_bytes = bytes()};
-  if (retains && log->records_are_whole()) {
+  if (retains_ && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, open_replay_disk(input_.description()));
     if (group_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }

@@ -25,6 +25,8 @@ struct StreamPart {
   std::string name = {};  ///< of the part; empty if it is all of the data
   /// The ranks that read it; null if there is one, or if each of them repeats a journal.
   std::shared_ptr<StreamGroup> group = nullptr;
+  /// Whether the replay buffer of the run has its records.
+  bool retains = false;
 };
 
 /// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
@@ -101,7 +103,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   class Replayed;    // in stream_samples.cc
   class NewRecords;  // there, too
 
-  StreamRun(const RunInput& input, const StreamPart& part) : input_(input), name_(part.name), group_(part.group) {}
+  StreamRun(const RunInput& input, const StreamPart& part)
+      : input_(input), name_(part.name), group_(part.group), retains_(part.retains) {}
   void open_stream(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options,
                    const std::shared_ptr<JournalReader>& journal);
   void share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options);
@@ -115,6 +118,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   const RunInput& input_;
   const std::string name_;                    // of the part; or ""
   const std::shared_ptr<StreamGroup> group_;  // null: one rank, or ranks that repeat a journal
+  const bool retains_;                        // see StreamPart
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;
