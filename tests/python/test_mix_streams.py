@@ -275,7 +275,7 @@ def test_records_that_come_too_fast_are_dropped_as_the_buffer_says():
         assert live == sorted(set(live))
         left_out = live[-1] - LIVE + 1 - len(live)
         assert 0 < left_out <= loader.stats()["partitions"][0]["dropped"]
-        assert loader.state_dict()["stream"]["number"] == len(live)
+        assert loader.state_dict()["streams"]["live"]["number"] == len(live)
 
 
 def test_the_next_step_waits_for_its_records_and_no_record_is_read_that_finds_no_room():
@@ -391,10 +391,10 @@ def test_the_place_of_a_stream_is_checked_before_anything_changes():
         expected = rows(loader, 4)
         for damage in ({}, {"partitions": ["other"]}, None):
             bad = json.loads(json.dumps(state))
-            bad["stream"] = damage
+            bad["streams"]["live"] = damage
             with pytest.raises((fb.InvalidArgument, fb.StateMismatch)):
                 loader.load_state_dict(bad)
-        without = {key: value for key, value in state.items() if key != "stream"}
+        without = {key: value for key, value in state.items() if key != "streams"}
         with pytest.raises(fb.StateMismatch, match="a data set, and this is a stream"):
             loader.load_state_dict(without)
         loader.load_state_dict(state)

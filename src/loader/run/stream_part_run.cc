@@ -62,7 +62,7 @@ void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
   all.disk_bytes += one.disk_bytes;
   for (PartitionStats& partition : one.partitions) {
     // Partitions of two streams may have the same name.
-    if (!part.empty()) partition.name = partition.name.empty() ? part : part + "/" + partition.name;
+    partition.name = partition.name.empty() ? part : part + "/" + partition.name;
     all.partitions.push_back(std::move(partition));
   }
 }
@@ -71,8 +71,7 @@ void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
 const StreamState* saved_place(const Checkpoint& saved, const std::string& path, const Source& stream) {
   const SavedPart* const part = find_part(saved.parts, path);
   if (part == nullptr || part->samples != stream.size()) return nullptr;
-  const auto own = saved.streams.find(path);
-  const auto found = own != saved.streams.end() ? own : saved.streams.find("");
+  const auto found = saved.streams.find(path);
   return found != saved.streams.end() ? &found->second : nullptr;
 }
 
@@ -201,24 +200,22 @@ Result<Checkpoint> StreamPartRun::with_changed_parts(const Checkpoint& saved) co
   FOREBAY_ASSIGN(Checkpoint state, parts_->with_changed_parts(saved));
   for (const StreamLeaf& stream : streams_) {
     const StreamState* const before = saved_place(saved, stream.path, *stream.run->source());
-    state.streams[state_key(stream)] = before != nullptr ? *before : state_of(stream, at_);
+    state.streams[stream.path] = before != nullptr ? *before : state_of(stream, at_);
   }
   return state;
 }
 
 void StreamPartRun::save(Checkpoint& state) const {
   parts_->save(state);
-  for (const StreamLeaf& stream : streams_) state.streams[state_key(stream)] = state_of(stream, state.cursor);
+  for (const StreamLeaf& stream : streams_) state.streams[stream.path] = state_of(stream, state.cursor);
 }
 
 Result<Run::Resume> StreamPartRun::load_streams(const Checkpoint& saved) const {
   std::vector<Resume> all;
   for (const StreamLeaf& stream : streams_) {
-    const auto state = saved.streams.find(state_key(stream));
-    if (state == saved.streams.end())
-      return Status(Code::kStateMismatch, fmt::format("the state does not say where the stream '{}' is", stream.path));
+    FOREBAY_ASSIGN(const StreamState state, saved.stream_at(stream.path));
     const Cursor at = steps_->stream_place(stream.leaf, saved.cursor);
-    FOREBAY_ASSIGN(all.emplace_back(), stream.run->load_at(at, state->second));
+    FOREBAY_ASSIGN(all.emplace_back(), stream.run->load_at(at, state));
   }
   return Resume([all = std::move(all)] {
     for (const Resume& resume : all) resume();
@@ -266,7 +263,7 @@ Status StreamPartRun::write_journal(const std::string& path, const Cursor& at) {
 void StreamPartRun::add_to(Ledger& ledger) const {
   parts_->add_to(ledger);
   StreamStats& all = ledger.stream.emplace();
-  for (const StreamLeaf& stream : streams_) add_stream(stream.run->stats(), state_key(stream), all);
+  for (const StreamLeaf& stream : streams_) add_stream(stream.run->stats(), stream.path, all);
 }
 
 void StreamPartRun::stop() {

@@ -185,6 +185,11 @@ StreamState StreamRun::state_at(const Cursor& at) const {
   return {stream_->log().partitions(), stream_->place(steps_->number_at(at))};
 }
 
+Result<Run::Resume> StreamRun::load(const Checkpoint& saved) {
+  FOREBAY_ASSIGN(const StreamState state, saved.stream_at(""));
+  return load_at(saved.cursor, state);
+}
+
 Result<Run::Resume> StreamRun::load_at(const Cursor& at, const StreamState& state) {
   FOREBAY_ASSIGN(StreamPlace place, place_of(state));
   return Resume([this, at, place = std::move(place)] { resume_at(at, place); });

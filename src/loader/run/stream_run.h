@@ -79,7 +79,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   // A state at a place. The journal is flushed first, so that it covers all records before the
   // state, also after a kill.
   void save(Checkpoint& state) const override { state.streams[""] = state_at(state.cursor); }
-  Result<Resume> load(const Checkpoint& saved) override { return load_at(saved.cursor, saved.streams.at("")); }
+  Result<Resume> load(const Checkpoint& saved) override;
   StreamState state_at(const Cursor& at) const;
   Result<Resume> load_at(const Cursor& at, const StreamState& state);
   bool is_endless() const override { return true; }
