@@ -41,7 +41,7 @@ with fb.Loader(pipeline, seed=5, rank=rank, world_size=world, peers=f"file://{sp
         old = batch["rehearsed"] if "rehearsed" in batch else [False] * len(batch.ids)
         got += [value for value, again in zip(batch[spec["field"]], old) if not again]
         if step % 3 == 2:
-            number = loader.state_dict()["stream"]["number"]
+            number = loader.state_dict()["streams"][""]["number"]
             name = f"{folder}/{spec['life']:06}.{number:012}.{rank}.{world}"
             with open(name + ".new", "w") as file:
                 json.dump({"got": got, "state": loader.state_dict() if rank == 0 else None}, file)

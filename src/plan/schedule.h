@@ -19,7 +19,7 @@ struct Row {
   bool replayed = false;   ///< a sample of an earlier step
   uint16_t branch = 0;     ///< branch of the execution plan, which is the leaf of the plan's tree
   int64_t id = 0;          ///< the sample, in the source of the branch
-  /// Pass over the samples of the branch. Of a replayed row: the one in which it was new.
+  /// Pass over the samples of the branch. Of a replayed row: the run's epoch in which it was new.
   int64_t pass = 0;
   int64_t place = 0;  ///< position in the branch's order of that pass. Not of a replayed row
   friend bool operator==(const Row&, const Row&) = default;

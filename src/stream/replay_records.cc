@@ -318,9 +318,8 @@ Status ReplayRecords::read_all(const std::vector<Retained*>& wanted) const {
   return failure;
 }
 
-Status ReplayRecords::restore(std::span<const PlacedRecord> saved) {
-  // All records are read before anything changes: after an error the buffer is as before.
-  std::map<int64_t, Retained> records;
+Result<ReplayRecords::Saved> ReplayRecords::read(std::span<const PlacedRecord> saved) const {
+  Saved records;
   for (const auto& [number, place] : saved) {
     FOREBAY_RETURN_IF_ERROR(check(place));
     records.emplace(number, Retained{place, nullptr});
@@ -329,13 +328,16 @@ Status ReplayRecords::restore(std::span<const PlacedRecord> saved) {
   for (auto& [number, retained] : records)
     if (share().mine(number)) own.push_back(&retained);
   FOREBAY_RETURN_IF_ERROR(read_all(own));
+  return records;
+}
+
+void ReplayRecords::restore(const Saved& saved) {
   const Lock lock(mutex_);
   for (auto& [number, retained] : records_) drop(retained);
-  records_ = std::move(records);
+  records_ = saved;
   own_bytes_ = 0;
   for (const auto& [number, retained] : records_) own_bytes_ += retained.record ? retained.record->bytes() : 0;
   update_bytes();
-  return {};
 }
 
 }  // namespace forebay

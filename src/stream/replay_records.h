@@ -62,7 +62,18 @@ class LateRecords {
 /// RecordExchange fetches pinned records on a thread of its own; threads of the transport serve
 /// records to other ranks. May be used from any thread.
 class ReplayRecords final : public AwaitedRecords {
+  using RecordPtr = std::shared_ptr<const LogRecord>;
+  using Place = RecordPlace;
+  struct Retained {
+    Place place;
+    RecordPtr record;  // null: on disk, or owned by another rank, or only in the log
+    std::optional<ReplayDisk::Slot> slot = {};
+  };
+
  public:
+  /// The records of a state, by number.
+  using Saved = std::map<int64_t, Retained>;
+
   explicit ReplayRecords(std::shared_ptr<const RecordLog> log, ReplayRecordsOptions options = {})
       : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
 
@@ -81,10 +92,12 @@ class ReplayRecords final : public AwaitedRecords {
 
   /// The places of these records in the log.
   std::vector<PlacedRecord> places(std::span<const int64_t> numbers) const;
-  /// Replaces the buffer by those records, and reads this rank's own again from the log.
+  /// Reads this rank's own ones of those records again from the log, for restore().
   /// InvalidArgument if the log has no such places; NotFound if it has trimmed a record;
   /// Unavailable if it cannot be reached for some seconds.
-  Status restore(std::span<const PlacedRecord> records);
+  Result<Saved> read(std::span<const PlacedRecord> records) const;
+  /// Replaces the buffer by what read() returned.
+  void restore(const Saved& saved);
 
   /// Pins records for a step of this rank. Returns those that are not in memory here and are not
   /// being fetched for another step: the caller has RecordExchange fetch them.
@@ -114,13 +127,6 @@ class ReplayRecords final : public AwaitedRecords {
   uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
 
  private:
-  using RecordPtr = std::shared_ptr<const LogRecord>;
-  using Place = RecordPlace;
-  struct Retained {
-    Place place;
-    RecordPtr record;  // null: on disk, or owned by another rank, or only in the log
-    std::optional<ReplayDisk::Slot> slot = {};
-  };
   struct Pinned {
     Place place;
     RecordPtr record;      // null: it has not arrived

@@ -62,16 +62,18 @@ void ReplaySteps::resume_locked(Rehearsal buffer) {
   delivered_buffer_ = std::move(buffer);
 }
 
-// Releases samples of the previous buffers that the new one lacks: no later step reports that they
-// left.
+// Releases samples of the previous buffers that the new one lacks, and those that entered and left
+// within the steps that are planned: no later step reports that they left.
 void ReplaySteps::release_all_but(const Rehearsal& buffer) {
   std::set<int64_t> stay;
   for (const ReplaySample& one : buffer.all()) stay.insert(one.id);
   std::vector<int64_t> gone;
-  for (const Rehearsal* before : {&delivered_buffer_, &planned_buffer_}) {
-    std::ranges::copy_if(ids_of(before->all()), std::back_inserter(gone),
-                         [&](int64_t id) { return !stay.contains(id); });
-  }
+  const auto release = [&](int64_t id) {
+    if (!stay.contains(id)) gone.push_back(id);
+  };
+  for (const int64_t id : ids_of(delivered_buffer_.all())) release(id);
+  for (const Planned& step : pending_)
+    for (const Rehearsal::Sample& one : step.fresh) release(one.id);
   samples_->release(gone);
 }
 

@@ -31,7 +31,7 @@ class NotedSamples final : public StepSamples {
 TEST(ReplaySteps, what_another_run_kept_is_let_go_of) {
   const auto stream = std::make_shared<AwaitedStream>(log_with({100}), decisions_of(4));
   stream->seek(stream->beginning());
-  ASSERT_TRUE(wait_known(*stream, 8));
+  ASSERT_TRUE(wait_known(*stream, 16));
   const auto samples = std::make_shared<NotedSamples>();
   const RehearsalOptions options{.seed = 1, .policy = RehearsalPolicy::kRecent, .capacity = 4, .draws = 1};
   ReplaySteps itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}), samples,
@@ -39,8 +39,14 @@ TEST(ReplaySteps, what_another_run_kept_is_let_go_of) {
   const auto first = itinerary.step({});
   ASSERT_TRUE(first);
   EXPECT_EQ(samples->kept, (std::set<int64_t>{0, 1, 2, 3}));
-  ASSERT_TRUE(itinerary.step(first->after));
+  auto planned = itinerary.step(first->after);
+  ASSERT_TRUE(planned);
   EXPECT_EQ(samples->kept, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7})) << "what left stays until its step is behind";
+  // What one of these steps adds leaves in the next one.
+  for (int more = 0; more < 2; ++more) {
+    planned = itinerary.step(planned->after);
+    ASSERT_TRUE(planned);
+  }
   itinerary.delivered(first->after);
   Rehearsal goes_on(options);
   goes_on.restore({{0, {.seen = 2, .samples = {{.id = 2}, {.id = 5}}}}});

@@ -139,7 +139,7 @@ def test_files_that_are_written_while_it_runs_come_once_and_in_their_order(tmp_p
     batches, state = taken(followed(tmp_path).batch(8), ALL // 8)
     writer.join()
     assert sum(batches, []) == list(range(ALL // 8 * 8))
-    assert state["stream"]["number"] == ALL // 8 * 8
+    assert state["streams"][""]["number"] == ALL // 8 * 8
     assert len(json.dumps(state)) < 1000
 
 

@@ -275,7 +275,7 @@ def test_records_that_come_too_fast_are_dropped_as_the_buffer_says():
         assert live == sorted(set(live))
         left_out = live[-1] - LIVE + 1 - len(live)
         assert 0 < left_out <= loader.stats()["partitions"][0]["dropped"]
-        assert loader.state_dict()["stream"]["number"] == len(live)
+        assert loader.state_dict()["streams"]["live"]["number"] == len(live)
 
 
 def test_the_next_step_waits_for_its_records_and_no_record_is_read_that_finds_no_room():
@@ -391,10 +391,10 @@ def test_the_place_of_a_stream_is_checked_before_anything_changes():
         expected = rows(loader, 4)
         for damage in ({}, {"partitions": ["other"]}, None):
             bad = json.loads(json.dumps(state))
-            bad["stream"] = damage
+            bad["streams"]["live"] = damage
             with pytest.raises((fb.InvalidArgument, fb.StateMismatch)):
                 loader.load_state_dict(bad)
-        without = {key: value for key, value in state.items() if key != "stream"}
+        without = {key: value for key, value in state.items() if key != "streams"}
         with pytest.raises(fb.StateMismatch, match="a data set, and this is a stream"):
             loader.load_state_dict(without)
         loader.load_state_dict(state)
@@ -532,12 +532,42 @@ def test_two_streams_have_a_journal_each(tmp_path):
     assert sorted(file.name for file in run.iterdir()) == ["live.journal", "more%2Fnews.journal"]
     with fb.Loader(build(12), seed=5, epochs=2, journal=str(run)) as loader:
         assert all_rows(loader, 2)[: len(got)] == got
+    with fb.Loader(build(), seed=5, journal=str(run)) as loader, pytest.raises(fb.InvalidArgument, match="it writes none"):
+        loader.journal(str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("")
     with fb.Loader(build(), seed=5) as loader, pytest.raises(fb.InvalidArgument, match="several streams have a journal each, in a folder"):
         loader.journal(str(tmp_path / "file"))
     (run / "live.journal").unlink()
     with pytest.raises(fb.NotFound, match="live.journal"):
         fb.Loader(build(), seed=5, journal=str(run))
+
+
+def test_journals_go_on_if_one_of_the_next_ones_cannot_be_written(tmp_path):
+    def build():
+        return with_news(fb.stream(parts(3000, 3000), partition=[0, 1]), fb.stream(news()), 24, samples=4000)
+
+    run, bad = tmp_path / "run", tmp_path / "bad"
+    (bad / "more%2Fnews.journal").mkdir(parents=True)
+    with fb.Loader(build(), seed=5, epochs=2) as loader:
+        loader.journal(str(run))
+        got = rows(loader, 5)
+        with pytest.raises(fb.Error, match="more%2Fnews.journal"):
+            loader.journal(str(bad))
+        got += rows(loader, 40)
+    with fb.Loader(build(), seed=5, epochs=2, journal=str(run)) as loader:
+        assert all_rows(loader, 2)[: len(got)] == got
+
+
+def test_only_rank_0_makes_the_folder_of_journals(tmp_path):
+    def run(rank):
+        with fb.Loader(with_news(fb.stream(recorded()), fb.stream(news())), rank=rank, world_size=2, peers=f"file://{tmp_path}/peers") as loader:
+            loader.journal(f"{tmp_path}/{'run' if rank == 0 else 'no/such/folder'}")
+            rows(loader, 3)
+
+    (tmp_path / "peers").mkdir()
+    on_ranks(2, run)
+    assert len(list((tmp_path / "run").iterdir())) == 2
 
 
 def test_a_second_stream_joins_a_mix_and_the_first_one_leaves_it():

@@ -4,11 +4,13 @@ import itertools
 import json
 import threading
 import time
+import uuid
 
 import numpy as np
 import pytest
 
 import forebay as fb
+from redis_client import RedisClient
 from streaming import TOKEN, steps_of_ranks, xs
 
 COMES_LATER = 60.0  # seconds that no test waits for
@@ -320,6 +322,27 @@ def test_in_a_mix_all_ranks_take_the_same_steps_through_a_drought(tmp_path):
     assert all(len(step) == 18 for step in more)
     old = [x for x in xs(steps) + xs(more) if x < LIVE]
     assert new_ones(old) == list(range(len(new_ones(old))))
+
+
+def test_in_a_mix_old_records_of_any_topic_stand_in_on_all_ranks(servers, monkeypatch, tmp_path):
+    url = servers("redis_tls")["FOREBAY_TEST_REDIS_TLS_PLAIN"]
+    monkeypatch.setenv("FOREBAY_TEST_REDIS", url)
+    names = [f"late-{i}-{uuid.uuid4().hex[:8]}" for i in range(2)]
+    writer = RedisClient()
+    for name, first, records in zip(names, (0, LIVE), (60, 3000)):
+        writer.send(*(("XADD", f"{name}-{i % 2}", "*", "x", first + i) for i in range(records)))
+    writer.close()
+
+    def pipeline(world):
+        late, live = (fb.stream(f"{url}/{name}-{{0..1}}", fields={"x": "int64"}) for name in names)
+        return fb.mix({"late": late.buffer(on_underrun="repeat"), "live": live}, weights={"late": 1, "live": 1}).batch(24 // world)
+
+    steps, _ = steps_of_ranks(pipeline, 2, f"file://{tmp_path}", seed=1, steps=40)
+    got = xs(steps)
+    assert len(got) == 40 * 24 and sorted({x for x in got if x < LIVE}) == list(range(60))
+    new = new_ones([x for x in got if x >= LIVE])
+    assert len(new) == pytest.approx(480, abs=24) and sorted(new) == sorted(set(new)), "the other topic goes on"
+    assert any(x >= LIVE for before, step in zip(steps, steps[1:]) for _, x in step if x in {one for _, one in before}), "old records of it stand in"
 
 
 def test_a_state_from_inside_a_window_goes_on_with_the_rest_of_it():

@@ -181,6 +181,21 @@ def test_a_broker_gives_old_records_to_all_ranks_and_a_state_goes_on_with_more(s
     assert sum(stats["old_lent"] for _, stats in ranks) > 0 and all(stats["old_lost"] == 0 for _, stats in ranks)
 
 
+def test_a_state_that_cannot_be_loaded_leaves_the_old_samples_as_they_are():
+    with fb.Loader(streams(), seed=6) as loader:
+        begun = [taken(batch) for batch in itertools.islice(loader, 5)]
+        early = json.loads(json.dumps(loader.state_dict()))
+        early["streams"]["live"]["partitions"][0][0] = "another log"  # what is found before, of all parts, is usable
+        begun += [taken(batch) for batch in itertools.islice(loader, 5)]
+        state = loader.state_dict()
+        with pytest.raises((fb.InvalidArgument, fb.StateMismatch)):
+            loader.load_state_dict(early)
+        assert loader.state_dict() == state
+        rest = [taken(batch) for batch in itertools.islice(loader, 5)]
+    with fb.Loader(streams(), seed=6) as loader:
+        assert [taken(batch) for batch in itertools.islice(loader, 15)] == begun + rest
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_change_and_old_samples_stay(kind):
     def run(build, state=None):

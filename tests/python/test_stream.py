@@ -331,7 +331,7 @@ def test_what_training_does_not_take_is_dropped_and_counted():
         first = next(rows)["x"].tolist()
         assert made.wait(60)
         seen = first + [x for _ in range(200) for x in next(rows)["x"].tolist()]
-        dropped = loader.state_dict()["stream"]["partitions"][0][2]
+        dropped = loader.state_dict()["streams"][""]["partitions"][0][2]
         real = [x for x in seen if x >= 0]
         assert real == sorted(real) and len(set(real)) == len(real)
         assert dropped > 15_000
@@ -348,7 +348,7 @@ def test_a_sample_is_of_all_that_came():
             assert batch == sorted(batch) and batch[0] > last
             last = batch[-1]
             time.sleep(0.005)
-        assert loader.state_dict()["stream"]["partitions"][0][2] > 0
+        assert loader.state_dict()["streams"][""]["partitions"][0][2] > 0
 
 
 def test_a_window_goes_on_only_as_it_was_begun():
@@ -451,8 +451,8 @@ def test_states_of_streams_and_data_sets_are_told_apart():
     with fb.Loader(fb.stream(parts(9, 9), partition=[0, 1]).batch(2)) as loader, pytest.raises(fb.StateMismatch):
         loader.load_state_dict(state, strict=False)
     with fb.Loader(fb.stream(numbers()).batch(2)) as loader:
-        for broken in ({**state, "stream": {}}, {**state, "stream": {"number": -1, "partitions": [["", ""]]}},
-                       {**state, "stream": {"number": 4, "partitions": [["", "x"]]}}):
+        for broken in ({**state, "streams": {"": {}}}, {**state, "streams": {"": {"number": -1, "partitions": [["", ""]]}}},
+                       {**state, "streams": {"": {"number": 4, "partitions": [["", "x"]]}}}):
             with pytest.raises(fb.InvalidArgument):
                 loader.load_state_dict(broken)
         loader.load_state_dict(state)
@@ -514,7 +514,7 @@ def test_text_and_json_lines_are_followed_while_they_are_written(tmp_path):
     batches, state = take(fb.jsonl(tmp_path / "*.jsonl", fields={"x": "int64"}, follow=True).batch(8), steps=5)
     writer.join()
     assert sum(batches, []) == list(range(40))
-    assert state["stream"]["partitions"][0][1] == str(path.stat().st_size)
+    assert state["streams"][""]["partitions"][0][1] == str(path.stat().st_size)
     with fb.Loader(fb.text(path, follow=True).batch(4), steps_per_epoch=2) as loader:
         assert [text for batch in loader for text in batch["text"]] == [json.dumps({"x": i}) for i in range(8)]
     with pytest.raises(fb.InvalidArgument, match="fields="):

@@ -125,19 +125,15 @@ Result<ReplayState> replay_of(const Json& json) {
   return replay;
 }
 
-// The only stream is at "stream", and several are at "streams", by path.
 void add_streams(const std::map<std::string, StreamState>& streams, Json& json) {
-  for (const auto& [path, stream] : streams) (path.empty() ? json["stream"] : json["streams"][path]) = stream.to_json();
+  for (const auto& [path, stream] : streams) json["streams"][path] = stream.to_json();
 }
 
 Result<std::map<std::string, StreamState>> streams_of(const Json& json) {
   std::map<std::string, StreamState> streams;
-  if (json.contains("stream")) {
-    FOREBAY_ASSIGN(streams[""], StreamState::from_json(json["stream"]));
-  }
-  const Json several = json.value("streams", Json::object());
-  if (!several.is_object()) return invalid_argument("this state has no usable \"streams\"");
-  for (const auto& [path, stream] : several.items()) {
+  const Json all = json.value("streams", Json::object());
+  if (!all.is_object()) return invalid_argument("this state has no usable \"streams\"");
+  for (const auto& [path, stream] : all.items()) {
     FOREBAY_ASSIGN(streams[path], StreamState::from_json(stream));
   }
   return streams;
@@ -154,6 +150,13 @@ std::string Checkpoint::to_json() const {
   if (replay) json["rehearsal"] = json_of(*replay);
   add_streams(streams, json);
   return json.dump();
+}
+
+Result<StreamState> Checkpoint::stream_at(const std::string& path) const {
+  const auto found = streams.find(path);
+  if (found != streams.end()) return found->second;
+  const std::string name = path.empty() ? "" : fmt::format(" '{}'", path);
+  return Status(Code::kStateMismatch, fmt::format("the state does not say where the stream{} is", name));
 }
 
 Result<Checkpoint> Checkpoint::from_json(std::string_view text) {

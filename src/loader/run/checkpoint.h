@@ -17,7 +17,8 @@ namespace forebay {
 /// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
 /// the same state. As JSON it is under 1 KB, and without a replay buffer under 256 bytes and 40
 /// bytes and the path for each part, 40 bytes for each part of a mix that changed, and 80 bytes and
-/// the version for each data set whose weights were set. Only to_json() and from_json() know its
+/// the version for each data set whose weights were set. To these come, for each stream, its path,
+/// and the name and at most two offsets of each partition. Only to_json() and from_json() know its
 /// text.
 ///
 /// Positions count samples of the epoch over all ranks, and steps count global batches. No field
@@ -29,8 +30,11 @@ struct Checkpoint {
   std::vector<SavedPart> parts = {};        ///< of a pipeline that has parts
   std::optional<PlanChanges> changes = {};  ///< nothing if the plan of such a pipeline never changes
   std::optional<ReplayState> replay = {};
-  /// Streams by the path of the part; that of a pipeline with one stream is at "".
+  /// Streams by the path of the part; that of a pipeline without parts is at "".
   std::map<std::string, StreamState> streams = {};
+
+  /// StateMismatch if the state has no stream at that path.
+  Result<StreamState> stream_at(const std::string& path) const;
 
   std::string to_json() const;
   /// Parses a state from an untrusted text. InvalidArgument if it is not one; Unsupported for

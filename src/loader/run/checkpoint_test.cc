@@ -167,7 +167,7 @@ TEST(Checkpoint, of_a_stream_with_a_replay_buffer_round_trips) {
   EXPECT_TRUE(
       json.ends_with(R"("rehearsal":{"source":"v1","classes":[[-1,9,true,1,[3,8],[0,1]],[4,1,false,0,[5],[2]]],)"
                      R"("places":[[3,0,"17-3",""],[8,1,"9","7"]]},)"
-                     R"("stream":{"number":40,"partitions":[["a","17-9"],["b","12",2]]}})"))
+                     R"("streams":{"":{"number":40,"partitions":[["a","17-9"],["b","12",2]]}}})"))
       << json;
   const Result<Checkpoint> read = Checkpoint::from_json(json);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
@@ -190,6 +190,8 @@ TEST(Checkpoint, places_of_several_streams_round_trip_by_their_parts) {
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->to_json(), json);
   EXPECT_EQ(read->samples, state.samples);
+  EXPECT_EQ(read->stream_at("live")->place, state.streams["live"].place);
+  EXPECT_EQ(read->stream_at("").status().code(), Code::kStateMismatch) << "of a stream by itself";
   for (const char* damage : {R"("streams":[])", R"("streams":{"live":[]})", R"("streams":{"live":null})"}) {
     const std::string damaged = json.substr(0, json.find("\"streams\"")) + damage + "}";
     EXPECT_EQ(Checkpoint::from_json(damaged).status().code(), Code::kInvalidArgument) << damaged;
@@ -212,7 +214,7 @@ TEST(Checkpoint, damaged_replay_buffers_are_refused) {
                                                         {R"([3,0,"17-3",""])", R"([3,-1,"17-3",""])"},
                                                         {R"([3,0,"17-3",""])", R"([3,0,17,""])"},
                                                         {R"([3,0,"17-3",""])", R"([3,0,"17-3"])"},
-                                                        {R"("stream":{)", R"("stream":null,"x":{)"}}) {
+                                                        {R"("":{)", R"("":null,"x":{)"}}) {
     std::string json = example_of_a_stream().to_json();
     const size_t at = json.find(from);
     ASSERT_NE(at, std::string::npos) << from;

@@ -25,10 +25,10 @@ std::vector<RunSamples::Drawn> IndexedSamples::drawn(const StepPlan& step) const
   return all;
 }
 
-Status ReplayedDataSet::find(std::span<const int64_t> ids, std::span<const PlacedRecord>) {
+Result<Restore> ReplayedDataSet::find(std::span<const int64_t> ids, std::span<const PlacedRecord>) const {
   const JoinedSamples* const joined = as_joined(*source_);
   const int64_t end = joined != nullptr ? joined->ids() : source_->size();
-  if (std::ranges::all_of(ids, [&](int64_t id) { return id < end; })) return {};
+  if (std::ranges::all_of(ids, [&](int64_t id) { return id < end; })) return Restore([] {});
   return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
 }
 

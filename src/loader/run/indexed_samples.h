@@ -22,7 +22,7 @@ class ReplayedDataSet final : public ReplayBranch {
   Result<std::vector<int64_t>> labels(std::span<const int64_t> indices, std::span<const int64_t> ids) const override {
     return labels_.of(*source_, indices, ids);
   }
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override;
+  Result<Restore> find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const override;
 
  private:
   const SampleLabels labels_;

@@ -125,7 +125,7 @@ bool ReplayRun::needs_pass() const {
 }
 
 Status ReplayRun::choose(RunSetup& setup) {
-  // Parts of a larger pipeline have no results (advice_behind_parts()).
+  // Parts of a larger pipeline have no results (advice_for_replay()).
   if (results_) setup.branches.front().replayed = {results_, std::make_shared<ReplayKeys>(results_)};
   return run_->choose(setup);
 }
@@ -171,9 +171,10 @@ Status ReplayRun::restore_given_buffer() {
   if (input_.options.rehearsal.empty()) return {};
   FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(input_.options.rehearsal));
   if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
-  FOREBAY_ASSIGN(Rehearsal buffer, restored(*before.replay));
-  FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(buffer)));
-  steps_->resume_with(std::move(buffer));
+  FOREBAY_ASSIGN(Restored given, restored(*before.replay));
+  FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(given.buffer)));
+  given.samples();
+  steps_->resume_with(std::move(given.buffer));
   return {};
 }
 
@@ -205,13 +206,14 @@ void ReplayRun::save(Checkpoint& state) const {
 }
 
 Result<Run::Resume> ReplayRun::load(const Checkpoint& saved) {
-  Rehearsal buffer(options_);
+  Restored state{Rehearsal(options_), [] {}};
   if (saved.replay) {
-    FOREBAY_ASSIGN(buffer, restored(*saved.replay));
+    FOREBAY_ASSIGN(state, restored(*saved.replay));
   }
   FOREBAY_ASSIGN(Resume resume, run_->load(saved));
-  return Resume([steps = steps_, buffer = std::move(buffer), resume = std::move(resume)] {
-    steps->resume_with(buffer);
+  return Resume([steps = steps_, state = std::move(state), resume = std::move(resume)] {
+    state.samples();
+    steps->resume_with(state.buffer);
     resume();
   });
 }
@@ -238,7 +240,7 @@ ReplayState ReplayRun::state_of(const Rehearsal& buffer) const {
 
 // StateMismatch if the buffer is of another data set. InvalidArgument if it has more samples than
 // the capacity, or samples that this run cannot have.
-Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
+Result<ReplayRun::Restored> ReplayRun::restored(const ReplayState& state) const {
   if (state.source_version != source()->version().to_string())
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes = state.classes;
@@ -255,8 +257,8 @@ Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
   Rehearsal rehearsal(options_);
   rehearsal.restore(std::move(classes));
   const std::vector<PlacedRecord> none;
-  FOREBAY_RETURN_IF_ERROR(samples_->find(ids_of(rehearsal), state.records ? *state.records : none));
-  return rehearsal;
+  FOREBAY_ASSIGN(Restore samples, samples_->find(ids_of(rehearsal), state.records ? *state.records : none));
+  return Restored{std::move(rehearsal), std::move(samples)};
 }
 
 }  // namespace forebay

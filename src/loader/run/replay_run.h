@@ -8,6 +8,7 @@
 
 #include "loader/run/replay_rows.h"
 #include "loader/run/run_decorator.h"
+#include "loader/run/run_samples.h"
 #include "loader/run/sample_labels.h"
 #include "loader/samples/sample_classes.h"
 #include "plan/rehearsal.h"
@@ -52,7 +53,12 @@ class ReplayRun final : public RunDecorator {
   template <typename T>
   Result<T> in_part(size_t branch, Result<T> result) const;
   Result<SampleLabels> labels_of(RunSetup& setup, size_t branch, const SourceFields& fields);
-  Result<Rehearsal> restored(const ReplayState& state) const;
+  // A replay buffer of a state, and what makes its samples those of the run.
+  struct Restored {
+    Rehearsal buffer;
+    Restore samples;
+  };
+  Result<Restored> restored(const ReplayState& state) const;
   bool is_underrun_buffer() const { return options_.draws == 0; }
 
   const RunInput& input_;

@@ -26,21 +26,29 @@ Status check_same_run(const JournalHeader& written, const JournalHeader& now, co
                 fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
 }
 
-Status RunJournal::start(Stream& stream, const std::string& path, int64_t number) {
-  const std::shared_ptr<JournalWriter> previous = writer();
-  // `path` may be that of the current journal: nothing may be written while it is opened anew.
-  const int64_t next_decided = stream.set_observer(nullptr, 0);
-  if (previous) (void)previous->flush();
-  Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
-      path, journal_header(stream.log(), stream.options(), stream.place(number)), stream.log().partitions());
-  if (!opened.ok()) {
-    if (previous) stream.set_observer(previous, next_decided);
-    return opened.status();
-  }
-  stream.set_observer(*opened, number);
-  const Lock lock(mutex_);
-  writer_ = std::move(*opened);
-  return {};
+OpenedJournal::OpenedJournal(RunJournal& journal, Stream& stream, int64_t number)
+    : journal_(journal), stream_(stream), first_(number), paused_at_(stream.set_observer(nullptr, 0)) {
+  (void)journal.flush();
+}
+
+OpenedJournal::~OpenedJournal() {
+  if (started_) return;
+  if (const std::shared_ptr<JournalWriter> previous = journal_.writer()) stream_.set_observer(previous, paused_at_);
+}
+
+void OpenedJournal::start() {
+  stream_.set_observer(writer_, first_);
+  started_ = true;
+  const Lock lock(journal_.mutex_);
+  journal_.writer_ = std::move(writer_);
+}
+
+Result<std::unique_ptr<OpenedJournal>> RunJournal::open(Stream& stream, const std::string& path, int64_t number) {
+  std::unique_ptr<OpenedJournal> opened(new OpenedJournal(*this, stream, number));
+  FOREBAY_ASSIGN(opened->writer_,
+                 JournalWriter::open(path, journal_header(stream.log(), stream.options(), stream.place(number)),
+                                     stream.log().partitions()));
+  return opened;
 }
 
 void RunJournal::end(Stream& stream) {

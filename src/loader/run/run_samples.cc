@@ -1,6 +1,7 @@
 #include "loader/run/run_samples.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace forebay {
 
@@ -94,16 +95,20 @@ std::optional<std::vector<PlacedRecord>> RunSamples::records(std::span<const int
   return all;
 }
 
-Status RunSamples::find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) {
+Result<Restore> RunSamples::find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const {
   const auto has_branch = [&](int64_t id) { return branch_of(id) < branches_.size(); };
   if (!std::ranges::all_of(ids, has_branch) || !std::ranges::all_of(records, has_branch, &PlacedRecord::number))
     return invalid_argument("\"rehearsal\" of this state keeps samples of parts that the pipeline does not have");
   const ByBranch own = by_branch(ids);
   std::vector<std::vector<PlacedRecord>> placed(branches_.size());
   for (const auto& [id, place] : records) placed[branch_of(id)].push_back({id_in_branch(id), place});
-  for (size_t number = 0; number < own.size(); ++number)
-    FOREBAY_RETURN_IF_ERROR(branches_[number]->find(own[number], placed[number]));
-  return {};
+  std::vector<Restore> found;
+  for (size_t number = 0; number < own.size(); ++number) {
+    FOREBAY_ASSIGN(found.emplace_back(), branches_[number]->find(own[number], placed[number]));
+  }
+  return Restore([found = std::move(found)] {
+    for (const Restore& restore : found) restore();
+  });
 }
 
 Status RunSamples::check_before(std::span<const int64_t> ids) const {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,9 @@
 #include "stream/replay_steps.h"
 
 namespace forebay {
+
+/// Makes samples of a state that were located those of the replay buffer.
+using Restore = std::function<void()>;
 
 /// The samples of one branch that a replay buffer may have, by their ids in the source of the branch.
 /// RunSamples calls all methods, which have the meaning of those of StepSamples.
@@ -35,9 +39,10 @@ class ReplayBranch {
   virtual std::string awaited() const { return {}; }
   /// Returns these samples as records of a log. Nothing if their ids are enough to find them again.
   virtual std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> /*ids*/) const { return {}; }
-  /// Locates the samples of a state, from their ids and from what records() returned.
-  /// InvalidArgument if they cannot be samples of this run.
-  virtual Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) = 0;
+  /// Locates the samples of a state, from their ids and from what records() returned, and returns
+  /// what makes them those of the replay buffer. Nothing changes before. InvalidArgument if they
+  /// cannot be samples of this run.
+  virtual Result<Restore> find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const = 0;
   /// StateMismatch if this run, from its beginning, has other samples under these ids.
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };
@@ -60,7 +65,7 @@ class RunSamples : public StepSamples {
 
   // Those of all branches.
   std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> ids) const;
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records);
+  Result<Restore> find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const;
   Status check_before(std::span<const int64_t> ids) const;
 
  protected:

@@ -31,17 +31,20 @@ class NotedBranch final : public ReplayBranch {
     for (const int64_t id : ids) places.push_back({id, {0, std::to_string(id), ""}});
     return places;
   }
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
-    found.assign(ids.begin(), ids.end());
-    placed.assign(records.begin(), records.end());
-    return {};
+  Result<Restore> find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const override {
+    FOREBAY_RETURN_IF_ERROR(failure);
+    return Restore([this, ids = std::vector<int64_t>(ids.begin(), ids.end()),
+                    records = std::vector<PlacedRecord>(records.begin(), records.end())] {
+      found = ids;
+      placed = records;
+    });
   }
 
   bool is_log = false, available = true;
   Status failure;
   std::set<int64_t> kept;
-  std::vector<int64_t> found;
-  std::vector<PlacedRecord> placed;
+  mutable std::vector<int64_t> found;
+  mutable std::vector<PlacedRecord> placed;
   int64_t next = 0;
 };
 
@@ -110,7 +113,10 @@ TEST_F(RunSamplesTest, only_records_of_logs_have_places_and_each_branch_finds_it
   ASSERT_TRUE(records);
   ASSERT_EQ(records->size(), 1u);
   EXPECT_EQ(records->front().number, id_of(0));
-  ASSERT_TRUE(samples_.find(all, *records).ok());
+  const Result<Restore> restore = samples_.find(all, *records);
+  ASSERT_TRUE(restore.ok());
+  EXPECT_TRUE(a_->found.empty()) << "nothing changes before all is found";
+  (*restore)();
   EXPECT_EQ(a_->found, std::vector<int64_t>{0});
   EXPECT_EQ(b_->found, std::vector<int64_t>{4});
   EXPECT_EQ(c_->found, std::vector<int64_t>{5});
@@ -118,7 +124,8 @@ TEST_F(RunSamplesTest, only_records_of_logs_have_places_and_each_branch_finds_it
   EXPECT_EQ(c_->placed.front().number, 5);
   EXPECT_EQ(c_->placed.front().place.offset, "5");
   EXPECT_TRUE(a_->placed.empty());
-  EXPECT_EQ(samples_.find(std::vector<int64_t>{3}, {}).code(), Code::kInvalidArgument) << "there is no fourth branch";
+  EXPECT_EQ(samples_.find(std::vector<int64_t>{3}, {}).status().code(), Code::kInvalidArgument)
+      << "there is no fourth branch";
 }
 
 }  // namespace

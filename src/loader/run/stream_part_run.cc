@@ -37,6 +37,16 @@ std::string journal_in(const std::string& path, const std::string& part) {
   return fmt::format("{}/{}.journal", path, percent_encode(part));
 }
 
+// Makes the folder of the journals if there is none.
+Status make_journal_folder(const std::string& path) {
+  std::error_code error, ignored;
+  std::filesystem::create_directory(path, error);
+  if (std::filesystem::is_directory(path, ignored)) return {};
+  return invalid_argument(fmt::format(
+      "journal(): {} is no folder and cannot become one ({}); several streams have a journal each, in a folder", path,
+      error ? error.message() : "there is a file of that name"));
+}
+
 // Adds the figures of a stream to those of all streams.
 void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
   all.arrived += one.arrived;
@@ -52,7 +62,7 @@ void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
   all.disk_bytes += one.disk_bytes;
   for (PartitionStats& partition : one.partitions) {
     // Partitions of two streams may have the same name.
-    if (!part.empty()) partition.name = partition.name.empty() ? part : part + "/" + partition.name;
+    partition.name = partition.name.empty() ? part : part + "/" + partition.name;
     all.partitions.push_back(std::move(partition));
   }
 }
@@ -61,8 +71,7 @@ void add_stream(StreamStats one, const std::string& part, StreamStats& all) {
 const StreamState* saved_place(const Checkpoint& saved, const std::string& path, const Source& stream) {
   const SavedPart* const part = find_part(saved.parts, path);
   if (part == nullptr || part->samples != stream.size()) return nullptr;
-  const auto own = saved.streams.find(path);
-  const auto found = own != saved.streams.end() ? own : saved.streams.find("");
+  const auto found = saved.streams.find(path);
   return found != saved.streams.end() ? &found->second : nullptr;
 }
 
@@ -111,11 +120,15 @@ Result<std::shared_ptr<StreamPartRun>> StreamPartRun::open(const RunInput& input
   std::shared_ptr<const PartedSource> parts;
   std::vector<StreamLeaf> streams;
   std::vector<std::vector<RunTerms::Term>> settings;
+  // The replay buffer has samples of all parts.
+  const bool retains =
+      std::ranges::any_of(branches, [](const Branch& branch) { return retains_records(branch.description); });
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Branch& branch = branches[i];
-    FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream,
-                   StreamRun::open_part(inputs->streams[i], *as_stream(*opened.branch_sources()[leaves[i]]),
-                                        {first_share(input.description(), branch.path), branch.name(), groups[i]}));
+    FOREBAY_ASSIGN(
+        std::shared_ptr<StreamRun> stream,
+        StreamRun::open_part(inputs->streams[i], *as_stream(*opened.branch_sources()[leaves[i]]),
+                             {first_share(input.description(), branch.path), branch.name(), groups[i], retains}));
     parts = (parts ? *parts : opened).with_branch(leaves[i], stream->source());
     settings.push_back(stream->settings());
     streams.push_back({leaves[i], branch.name(), std::move(stream)});
@@ -187,24 +200,22 @@ Result<Checkpoint> StreamPartRun::with_changed_parts(const Checkpoint& saved) co
   FOREBAY_ASSIGN(Checkpoint state, parts_->with_changed_parts(saved));
   for (const StreamLeaf& stream : streams_) {
     const StreamState* const before = saved_place(saved, stream.path, *stream.run->source());
-    state.streams[state_key(stream)] = before != nullptr ? *before : state_of(stream, at_);
+    state.streams[stream.path] = before != nullptr ? *before : state_of(stream, at_);
   }
   return state;
 }
 
 void StreamPartRun::save(Checkpoint& state) const {
   parts_->save(state);
-  for (const StreamLeaf& stream : streams_) state.streams[state_key(stream)] = state_of(stream, state.cursor);
+  for (const StreamLeaf& stream : streams_) state.streams[stream.path] = state_of(stream, state.cursor);
 }
 
 Result<Run::Resume> StreamPartRun::load_streams(const Checkpoint& saved) const {
   std::vector<Resume> all;
   for (const StreamLeaf& stream : streams_) {
-    const auto state = saved.streams.find(state_key(stream));
-    if (state == saved.streams.end())
-      return Status(Code::kStateMismatch, fmt::format("the state does not say where the stream '{}' is", stream.path));
+    FOREBAY_ASSIGN(const StreamState state, saved.stream_at(stream.path));
     const Cursor at = steps_->stream_place(stream.leaf, saved.cursor);
-    FOREBAY_ASSIGN(all.emplace_back(), stream.run->load_at(at, state->second));
+    FOREBAY_ASSIGN(all.emplace_back(), stream.run->load_at(at, state));
   }
   return Resume([all = std::move(all)] {
     for (const Resume& resume : all) resume();
@@ -221,9 +232,9 @@ Result<Run::Resume> StreamPartRun::load(const Checkpoint& saved) {
     return streams.status();
   }
   return Resume([this, at = saved.cursor, parts = std::move(parts), streams = *std::move(streams)] {
-    parts();
-    steps_->begin_again();
     streams();
+    steps_->begin_again();
+    parts();
     at_ = at;
   });
 }
@@ -234,26 +245,30 @@ void StreamPartRun::pause() {
 }
 
 Status StreamPartRun::write_journal(const std::string& path, const Cursor& at) {
-  if (streams_.size() == 1)
-    return streams_.front().run->write_journal(path, steps_->stream_place(streams_.front().leaf, at));
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error) && !std::filesystem::create_directory(path, error))
-    return invalid_argument(fmt::format(
-        "journal(): {} is no folder and cannot become one ({}); several streams have a journal each, in a folder", path,
-        error ? error.message() : "there is a file of that name"));
-  for (const StreamLeaf& stream : streams_)
-    FOREBAY_RETURN_IF_ERROR(
-        stream.run->write_journal(journal_in(path, stream.path), steps_->stream_place(stream.leaf, at)));
+  // All streams have the same rank, and either all repeat a journal or none does.
+  FOREBAY_ASSIGN(const bool writes, streams_.front().run->may_write_journal());
+  if (!writes) return {};
+  const bool in_folder = streams_.size() > 1;
+  if (in_folder) FOREBAY_RETURN_IF_ERROR(make_journal_folder(path));
+  // After an error all previous journals go on.
+  std::vector<std::unique_ptr<OpenedJournal>> journals;
+  for (const StreamLeaf& stream : streams_) {
+    FOREBAY_ASSIGN(journals.emplace_back(), stream.run->open_journal(in_folder ? journal_in(path, stream.path) : path,
+                                                                     steps_->stream_place(stream.leaf, at)));
+  }
+  for (const auto& journal : journals) journal->start();
   return {};
 }
 
 void StreamPartRun::add_to(Ledger& ledger) const {
   parts_->add_to(ledger);
   StreamStats& all = ledger.stream.emplace();
-  for (const StreamLeaf& stream : streams_) add_stream(stream.run->stats(), state_key(stream), all);
+  for (const StreamLeaf& stream : streams_) add_stream(stream.run->stats(), stream.path, all);
 }
 
 void StreamPartRun::stop() {
+  // All streams say goodbye before one of them waits for other ranks, so that these waits overlap.
+  for (const StreamLeaf& stream : streams_) stream.run->leave();
   for (const StreamLeaf& stream : streams_) stream.run->stop();
   parts_->stop();
 }

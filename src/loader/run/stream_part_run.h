@@ -65,7 +65,6 @@ class StreamPartRun final : public RunDecorator {
   StreamPartRun(std::shared_ptr<const Inputs> inputs, std::shared_ptr<DataSetRun> parts,
                 std::vector<StreamLeaf> streams, std::shared_ptr<Job> job);
   static std::shared_ptr<Inputs> inputs_of(const RunInput& input, const std::vector<Branch>& streams);
-  std::string state_key(const StreamLeaf& stream) const { return streams_.size() == 1 ? "" : stream.path; }
   StreamState state_of(const StreamLeaf& stream, const Cursor& at) const;
   Result<Resume> load_streams(const Checkpoint& saved) const;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,21 +63,25 @@ class StreamPartSteps final : public StepSource {
   struct Records {
     int64_t first = 0, end = 0;
   };
-  int64_t number_at(const Part& part, const Cursor& at) const {
-    return part.numbers->number_at(stream_place(part.leaf, at));
+  static int64_t number_at(const Part& part, const IndexedItinerary& plan, const Cursor& at) {
+    return part.numbers->number_at({0, plan.next_place(part.leaf, at).position, 0});
   }
+  bool finished(const IndexedItinerary& plan, const Cursor& at) const;
+  static bool is_late(const Part& part, const Records& records);
   Records records_of(const Part& part, const IndexedItinerary& plan, const Cursor& at) const;
   int64_t size_at(const IndexedItinerary& plan, const Cursor& at) const;
   std::optional<StepPlan> planned(const IndexedItinerary& plan, const Cursor& at) const;
   std::vector<int64_t> own_numbers(const Part& part, const IndexedItinerary& plan, const Cursor& at) const;
-  bool request_records(const Part& part, const IndexedItinerary& plan, const Cursor& at);
-  void fetch_ahead(const Part& part, const IndexedItinerary& plan, Cursor at);
+  bool request_records(const Part& part, const IndexedItinerary& plan, const Cursor& at, uint64_t beginnings);
+  void fetch_ahead(const Part& part, const IndexedItinerary& plan, Cursor at, uint64_t beginnings);
 
   const std::shared_ptr<CurrentSteps> plan_;
   const std::vector<Part> parts_;
   const ScheduleOptions batches_;
   const int64_t rank_;
-  Mutex mutex_;
+  std::atomic<uint64_t> beginnings_ = 0;  // number of calls of begin_again()
+  mutable Mutex mutex_;
+  Cursor awaited_ FOREBAY_GUARDED_BY(mutex_);  // place of set_awaited()
   // Of each part: remote records of the steps before that place were requested.
   std::vector<Cursor> fetched_ FOREBAY_GUARDED_BY(mutex_);
 };

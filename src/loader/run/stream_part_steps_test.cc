@@ -1,9 +1,13 @@
 #include "loader/run/stream_part_steps.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -40,22 +44,40 @@ Logs logs_with(const std::vector<int64_t>& records) {
   return logs;
 }
 
+// The records that other ranks read for this one: those that were asked for are here.
+class AskedRecords final : public StepRecords {
+ public:
+  void start_fetch(std::span<const int64_t> numbers) override { asked.insert(numbers.begin(), numbers.end()); }
+  bool all_available(std::span<const int64_t> numbers) const override {
+    if (const auto call = std::exchange(once, nullptr)) call();
+    return std::ranges::all_of(numbers, [&](int64_t number) { return asked.contains(number); });
+  }
+  std::string awaited() const override { return ""; }
+
+  std::set<int64_t> asked;
+  mutable std::function<void()> once;  // called while a step is requested
+};
+
 /// The steps of one rank over logs in memory, one for each stream of the plan.
 struct RankSteps {
   RankSteps(const Logs& logs, std::shared_ptr<const PlanNode> plan, ScheduleOptions batches, int64_t rank,
-            std::optional<int64_t> epochs = std::nullopt) {
+            std::optional<int64_t> epochs = std::nullopt,
+            const std::vector<std::shared_ptr<AskedRecords>>& remote = {}) {
     for (const auto& log : logs) {
       const auto stream = std::make_shared<AwaitedStream>(log, decisions_of(5));
       streams.push_back(stream);
       stream->on_arrival([first = streams.front().get()] { first->arrive(); });
-      parts.push_back(
-          {parts.size() + 1, stream, std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{}), nullptr});
+      parts.push_back({parts.size() + 1, stream, std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{}),
+                       remote.empty() ? nullptr : remote[parts.size()]});
     }
     batches.epoch_size = plan->size();
-    auto indexed = std::make_shared<IndexedItinerary>(
-        plan, std::vector<BranchSamples>(1 + logs.size(), BranchSamples{std::make_shared<NoSelection>()}),
-        std::make_shared<EqualBatches>(batches), rank, epochs);
-    steps = std::make_unique<StreamPartSteps>(std::make_shared<CurrentSteps>(std::move(indexed)), parts, batches, rank);
+    itinerary_of = [=, branches = 1 + logs.size()](std::shared_ptr<const PlanNode> of) {
+      return std::make_shared<IndexedItinerary>(
+          std::move(of), std::vector<BranchSamples>(branches, BranchSamples{std::make_shared<NoSelection>()}),
+          std::make_shared<EqualBatches>(batches), rank, epochs);
+    };
+    current = std::make_shared<CurrentSteps>(itinerary_of(std::move(plan)));
+    steps = std::make_unique<StreamPartSteps>(current, parts, batches, rank);
     std::vector<StreamPlace> beginnings;
     for (const auto& stream : streams) beginnings.push_back(stream->beginning());
     go_to({}, beginnings);
@@ -88,6 +110,8 @@ struct RankSteps {
 
   std::vector<std::shared_ptr<AwaitedStream>> streams;
   std::vector<StreamPartSteps::Part> parts;
+  std::function<std::shared_ptr<IndexedItinerary>(std::shared_ptr<const PlanNode>)> itinerary_of;
+  std::shared_ptr<CurrentSteps> current;
   std::unique_ptr<StreamPartSteps> steps;
 };
 
@@ -193,6 +217,38 @@ TEST(StreamPartSteps, a_stream_is_not_read_before_a_step_needs_it) {
   EXPECT_TRUE(part.step({}));
   part.streams.front()->stop();
   EXPECT_EQ(readers, 0);
+}
+
+TEST(StreamPartSteps, a_request_that_a_change_of_weights_overtakes_fetches_nothing_more) {
+  const std::vector<std::shared_ptr<AskedRecords>> remote = {std::make_shared<AskedRecords>(),
+                                                             std::make_shared<AskedRecords>()};
+  RankSteps part({log_with({300}), log_with({300})}, plan_with({1, 1, 1}), {.batch_size = 12, .world_size = 2}, 1, 1,
+                 remote);
+  for (const auto& stream : part.streams) ASSERT_TRUE(becomes([&] { return stream->request(150); }));
+  remote[0]->once = [&] {
+    part.current->replace(part.itinerary_of(plan_with({1, 3, 2})));
+    part.steps->begin_again();
+  };
+  part.steps->request_step({});
+  EXPECT_FALSE(remote[0]->asked.empty());
+  EXPECT_TRUE(remote[1]->asked.empty()) << "those are the rows of the weights before";
+  remote[0]->asked.clear();
+  part.current->resume();
+  Cursor at;
+  for (int step = 0; step < 4; ++step) {
+    const auto next = part.step(at);
+    ASSERT_TRUE(next) << "the records of step " << step << " were never fetched";
+    at = next->after;
+  }
+}
+
+TEST(StreamPartSteps, only_streams_whose_records_are_late_are_named) {
+  // The second stream has no share, and the third one has all that the step needs.
+  RankSteps part({log_with({5}), log_with({0}), log_with({100})}, plan_with({1, 1, 0, 1}), {.batch_size = 60}, 0);
+  ASSERT_TRUE(becomes([&] { return part.streams[2]->request(60); }));
+  EXPECT_FALSE(part.steps->request_step({}));
+  part.steps->set_awaited({});
+  EXPECT_EQ(part.steps->awaited(), part.streams[0]->awaited());
 }
 
 TEST(StreamPartSteps, the_rest_before_the_end_is_dropped_or_filled_up) {

@@ -43,7 +43,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   // Wrong options are reported before the ranks meet.
   FOREBAY_RETURN_IF_ERROR(check_stream_options(input.options));
   FOREBAY_ASSIGN(const auto groups, open_stream_groups(input.options, input.rank_info, 1));
-  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> run, open_part(input, source, {.group = groups.front()}));
+  FOREBAY_ASSIGN(std::shared_ptr<StreamRun> run,
+                 open_part(input, source, {.group = groups.front(), .retains = retains_records(input.description())}));
   if (groups.front()) groups.front()->job()->set_run(stream_terms(input, {run->settings()}));
   return run;
 }
@@ -102,8 +103,7 @@ std::vector<RunTerms::Term> StreamRun::settings() const {
 // Lets each rank read only a part of the log. This needs a policy under which no rank needs all
 // records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
-  const bool retains = retains_records(input_.description(), options);
-  if (!group_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  if (!group_ || retains_ || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
       log, group_, RecordShelf::Limits{options.bytes / kLateRecordDivisor, options.bytes / kNoteDivisor});
 }
@@ -111,9 +111,8 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
 // does each rank that repeats a journal, since these ranks do not communicate.
 Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
-  const bool retains = retains_records(input_.description(), stream_->options());
   ReplayRecordsOptions options{.memory_bytes = bytes()};
-  if (retains && log->records_are_whole()) {
+  if (retains_ && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, open_replay_disk(input_.description()));
     if (group_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }
@@ -186,6 +185,11 @@ StreamState StreamRun::state_at(const Cursor& at) const {
   return {stream_->log().partitions(), stream_->place(steps_->number_at(at))};
 }
 
+Result<Run::Resume> StreamRun::load(const Checkpoint& saved) {
+  FOREBAY_ASSIGN(const StreamState state, saved.stream_at(""));
+  return load_at(saved.cursor, state);
+}
+
 Result<Run::Resume> StreamRun::load_at(const Cursor& at, const StreamState& state) {
   FOREBAY_ASSIGN(StreamPlace place, place_of(state));
   return Resume([this, at, place = std::move(place)] { resume_at(at, place); });
@@ -230,10 +234,20 @@ void StreamRun::resume_at(const Cursor& at, StreamPlace place) {
 }
 
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
+  FOREBAY_ASSIGN(const bool writes, may_write_journal());
+  if (!writes) return {};
+  FOREBAY_ASSIGN(const std::unique_ptr<OpenedJournal> journal, open_journal(path, at));
+  journal->start();
+  return {};
+}
+
+Result<std::unique_ptr<OpenedJournal>> StreamRun::open_journal(const std::string& path, const Cursor& at) {
+  return journal_.open(*stream_, path, steps_->number_at(at));
+}
+
+Result<bool> StreamRun::may_write_journal() const {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
-  // Only rank 0 decides, and so knows all decisions.
-  if (group_ && input_.rank_info.rank != 0) return {};
-  return journal_.start(*stream_, path, steps_->number_at(at));
+  return !group_ || input_.rank_info.rank == 0;
 }
 
 void StreamRun::add_to(Ledger& ledger) const { ledger.stream = stats(); }
@@ -270,10 +284,15 @@ void StreamRun::release() {
   stream_->drop_records();  // no step needs them any more
 }
 
-void StreamRun::stop() {
+void StreamRun::leave() {
   closing_.request_stop();
   if (exchange_) exchange_->close();
   if (reading_) reading_->close();
+  if (group_) group_->leave();
+}
+
+void StreamRun::stop() {
+  leave();
   // Before the stream, so that calls that wait for rank 0 return.
   if (group_) group_->close();
   if (!stream_) return;  // opening it failed

@@ -25,6 +25,8 @@ struct StreamPart {
   std::string name = {};  ///< of the part; empty if it is all of the data
   /// The ranks that read it; null if there is one, or if each of them repeats a journal.
   std::shared_ptr<StreamGroup> group = nullptr;
+  /// Whether the replay buffer of the run has its records.
+  bool retains = false;
 };
 
 /// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
@@ -41,6 +43,10 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   static Result<std::shared_ptr<StreamRun>> open_part(const RunInput& input, const StreamSource& source,
                                                       const StreamPart& part);
   ~StreamRun() override { stop(); }
+
+  /// Says goodbye to the other ranks, so that they need not wait for this one: the first part of
+  /// stop(), which does not wait for them.
+  void leave();
 
   /// Its samples are the records of the stream.
   std::shared_ptr<const Source> source() const override { return source_; }
@@ -73,7 +79,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   // A state at a place. The journal is flushed first, so that it covers all records before the
   // state, also after a kill.
   void save(Checkpoint& state) const override { state.streams[""] = state_at(state.cursor); }
-  Result<Resume> load(const Checkpoint& saved) override { return load_at(saved.cursor, saved.streams.at("")); }
+  Result<Resume> load(const Checkpoint& saved) override;
   StreamState state_at(const Cursor& at) const;
   Result<Resume> load_at(const Cursor& at, const StreamState& state);
   bool is_endless() const override { return true; }
@@ -82,6 +88,11 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   /// written. InvalidArgument if it is the journal of another stream, or of another place of this
   /// stream.
   Status write_journal(const std::string& path, const Cursor& at) override;
+  /// Opens the file of write_journal(), with its errors, for OpenedJournal::start().
+  Result<std::unique_ptr<OpenedJournal>> open_journal(const std::string& path, const Cursor& at);
+  /// Whether write_journal() is for this rank: only rank 0 decides, and so knows all decisions.
+  /// InvalidArgument if the run repeats a journal.
+  Result<bool> may_write_journal() const;
 
   void add_to(Ledger& ledger) const override;
   StreamStats stats() const;
@@ -92,7 +103,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   class Replayed;    // in stream_samples.cc
   class NewRecords;  // there, too
 
-  StreamRun(const RunInput& input, const StreamPart& part) : input_(input), name_(part.name), group_(part.group) {}
+  StreamRun(const RunInput& input, const StreamPart& part)
+      : input_(input), name_(part.name), group_(part.group), retains_(part.retains) {}
   void open_stream(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options,
                    const std::shared_ptr<JournalReader>& journal);
   void share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options);
@@ -106,6 +118,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   const RunInput& input_;
   const std::string name_;                    // of the part; or ""
   const std::shared_ptr<StreamGroup> group_;  // null: one rank, or ranks that repeat a journal
+  const bool retains_;                        // see StreamPart
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;

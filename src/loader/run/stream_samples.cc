@@ -48,10 +48,11 @@ class StreamRun::Replayed final : public ReplayBranch {
   std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> ids) const override {
     return run_->replay_->places(ids);
   }
-  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
-    FOREBAY_RETURN_IF_ERROR(run_->replay_->restore(records));
-    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->replay_->contains(id); })) return {};
-    return invalid_argument("this state keeps records of which it does not say where they lie");
+  Result<Restore> find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) const override {
+    FOREBAY_ASSIGN(ReplayRecords::Saved saved, run_->replay_->read(records));
+    if (!std::ranges::all_of(ids, [&](int64_t id) { return saved.contains(id); }))
+      return invalid_argument("this state keeps records of which it does not say where they lie");
+    return Restore([replay = run_->replay_, saved = std::move(saved)] { replay->restore(saved); });
   }
   Status check_before(std::span<const int64_t> ids) const override {
     const int64_t first = run_->beginning_.number;

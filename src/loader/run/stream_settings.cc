@@ -35,6 +35,14 @@ std::string policies_of(const OpSpec& buffer) {
   return args.text("policy") + ", " + args.text("on_underrun");
 }
 
+OnUnderrun on_underrun_of(const Description& description) {
+  const OpSpec* const buffer = find_step(description, OpEffect::kBuffering);
+  if (buffer == nullptr) return OnUnderrun::kWait;
+  const std::string name = Args(buffer->args, catalog().find(buffer->name)->args).text("on_underrun");
+  if (name == "wait") return OnUnderrun::kWait;
+  return name == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
+}
+
 // Disk space for records that .buffer() spills or that a replay retains.
 struct DiskBudget {
   std::string folder;
@@ -74,10 +82,8 @@ StreamOptions stream_options_of(const Description& description, const LoaderOpti
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
-    const std::string on_underrun = args.text("on_underrun");
-    if (on_underrun != "wait")
-      options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
   }
+  options.on_underrun = on_underrun_of(description);
   const int64_t window = int_arg(find_step(description, OpEffect::kOrder), "window", 0);
   options.shuffled = window > 0;
   // Without a window, a decision covers one step over all ranks: no more than is needed.
@@ -88,8 +94,8 @@ StreamOptions stream_options_of(const Description& description, const LoaderOpti
   return options;
 }
 
-bool retains_records(const Description& description, const StreamOptions& options) {
-  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
+bool retains_records(const Description& description) {
+  return on_underrun_of(description) != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
 }
 
 Result<std::shared_ptr<ReplayDisk>> open_replay_disk(const Description& description) {

@@ -23,8 +23,9 @@ Status check_stream_options(const LoaderOptions& options);
 /// of one step over all ranks, about. Does not open the disk space of policy="spill".
 StreamOptions stream_options_of(const Description& description, const LoaderOptions& options, int64_t step_records);
 
-/// Whether the run retains records for a replay, in addition to those of the next steps.
-bool retains_records(const Description& description, const StreamOptions& options);
+/// Whether a run retains samples for a replay, in addition to those of the next steps. `description`
+/// is the stream's. A run has one replay buffer, for all of its parts.
+bool retains_records(const Description& description);
 
 /// Opens the disk space for records that a replay retains. Null if the system's temporary folder is
 /// unusable and the user named no other: all retained records then stay in memory.

@@ -25,6 +25,12 @@ class LateClock final : public StreamClock {
   std::atomic<std::chrono::milliseconds> late = 0ms;
 };
 
+Status restore(ReplayRecords& records, const std::vector<PlacedRecord>& places) {
+  FOREBAY_ASSIGN(const ReplayRecords::Saved saved, records.read(places));
+  records.restore(saved);
+  return {};
+}
+
 // The ranks of a job over one log, which ask each other without a network.
 class RecordExchangeTest : public testing::Test {
  protected:
@@ -272,7 +278,7 @@ TEST_F(RecordExchangeTest, what_is_read_again_for_a_run_that_is_over_is_not_lent
   const std::vector<PlacedRecord> other{{1, {0, "6", "5"}}, {3, {0, "4", "3"}}};
   const auto continue_elsewhere = [&] {
     log_->before_reader = nullptr;
-    ASSERT_TRUE(kept_[0]->restore(other).ok());
+    ASSERT_TRUE(restore(*kept_[0], other).ok());
     kept_[0]->begin(8);
     EXPECT_EQ(kept_[0]->pin(std::vector<int64_t>{1}).size(), 1u);
   };
@@ -290,7 +296,7 @@ TEST_F(RecordExchangeTest, what_a_run_that_is_over_did_not_find_is_not_replaced_
   (void)kept_[0]->pin(std::vector<int64_t>{1});
   log_->trim(0, 2);
   EXPECT_EQ(kept_[0]->read_from_log(1, {}).code(), Code::kNotFound);
-  ASSERT_TRUE(kept_[0]->restore(other).ok());
+  ASSERT_TRUE(restore(*kept_[0], other).ok());
   kept_[0]->begin(8);
   (void)kept_[0]->pin(std::vector<int64_t>{1});
   EXPECT_TRUE(kept_[0]->replace(1));
@@ -303,8 +309,8 @@ TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) retain(rank, {1, 2, 4, 6});
   const std::vector<PlacedRecord> places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
   ReplayRecords alone(log_), second(log_, {.share = {1, 2}});
-  ASSERT_TRUE(alone.restore(places).ok());
-  ASSERT_TRUE(second.restore(places).ok());
+  ASSERT_TRUE(restore(alone, places).ok());
+  ASSERT_TRUE(restore(second, places).ok());
   EXPECT_EQ(alone.memory()->bytes() / 1000, 4u);
   EXPECT_EQ(second.memory()->bytes() / 1000, 1u);
   EXPECT_EQ(second.record(1)->key, place_of(1));
@@ -347,10 +353,10 @@ TEST_F(RecordExchangeTest, a_state_with_many_records_is_read_by_several_and_one_
   retain(0, all);
   const std::vector<PlacedRecord> places = kept_[0]->places(all);
   ReplayRecords other(log_);
-  ASSERT_TRUE(other.restore(places).ok());
+  ASSERT_TRUE(restore(other, places).ok());
   for (const int64_t number : all) EXPECT_EQ(other.record(number)->key, place_of(number));
   log_->trim(0, 5);
-  const Status status = other.restore(places);
+  const Status status = restore(other, places);
   EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_NE(status.message().find("has forgotten '"), std::string::npos) << status.message();
   EXPECT_EQ(other.record(3)->key, place_of(3)) << "what was kept is still kept";

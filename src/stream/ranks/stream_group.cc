@@ -64,15 +64,21 @@ void StreamGroup::begin_run() {
   if (followed_) followed_->begin_run(run_);
 }
 
-void StreamGroup::close() {
-  if (std::exchange(closed_, true)) return;
+void StreamGroup::leave() {
+  if (std::exchange(has_left_, true)) return;
   if (followed_) followed_->stop();
   watching_.request_stop();
   if (watching_.joinable()) watching_.join();
   say_goodbye();
+  left_at_ = StreamClock::real().now();
+}
+
+void StreamGroup::close() {
+  if (std::exchange(closed_, true)) return;
+  leave();
   // Other ranks may not have requested the last decisions yet. Once they have all of them, they no
   // longer need this rank.
-  service_->linger();
+  service_->linger(left_at_);
   service_->set_leader(nullptr);
 }
 

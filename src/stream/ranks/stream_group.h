@@ -13,6 +13,7 @@
 #include "stream/ranks/stream_service.h"
 #include "stream/replay_records.h"
 #include "stream/stream.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -52,9 +53,11 @@ class StreamGroup {
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
   void begin_run();
-  /// Tells the other ranks that this one requests nothing more, and waits until they have fetched
-  /// from it all that they need, some seconds at most. No other rank causes a call of the stream
-  /// after it. The job's listener stays open, for other streams.
+  /// Tells the other ranks that this one requests nothing more.
+  void leave();
+  /// Leaves, and waits until the other ranks have fetched from this one all that they need, some
+  /// seconds after leave() at most. No other rank causes a call of the stream after it. The job's
+  /// listener stays open, for other streams.
   void close();
 
  private:
@@ -67,8 +70,9 @@ class StreamGroup {
   std::shared_ptr<FollowedDecisions> followed_;  // null on rank 0
   std::atomic<uint64_t> run_ = 0;
   int readers_ = 1;  // ranks below this number decide or read partitions, and so get requests
-  bool closed_ = false;
-  std::jthread watching_;  // on rank 0: checks that the other ranks are alive
+  bool has_left_ = false, closed_ = false;
+  StreamClock::Time left_at_;  // time of leave()
+  std::jthread watching_;      // on rank 0: checks that the other ranks are alive
 };
 
 }  // namespace forebay

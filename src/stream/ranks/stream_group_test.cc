@@ -216,6 +216,21 @@ struct TwoStreams {
   std::vector<std::shared_ptr<StreamGroup>> groups;
 };
 
+TEST(StreamGroups, a_rank_that_has_left_all_streams_answers_the_others_until_it_closes_them) {
+  const std::shared_ptr<SimulatedNetwork> network = SimulatedNetwork::make({});
+  const TwoStreams leads(*network, 0), follows(*network, 1);
+  for (const auto& stream : leads.streams) ASSERT_TRUE(wait_known(*stream, 40));
+  for (const auto& group : leads.groups) group->leave();
+  for (const size_t i : {0, 1}) {
+    ASSERT_TRUE(wait_known(*follows.streams[i], 40)) << follows.streams[i]->failure().to_string();
+    EXPECT_EQ(keys(*follows.streams[i], 0, 40), keys(*leads.streams[i], 0, 40));
+  }
+  for (const TwoStreams* rank : {&follows, &leads}) {
+    for (const auto& group : rank->groups) group->close();
+    for (const auto& stream : rank->streams) stream->stop();
+  }
+}
+
 TEST(StreamGroups, ranks_follow_two_streams_over_one_job_and_one_of_them_may_end) {
   const std::shared_ptr<SimulatedNetwork> network = SimulatedNetwork::make({});
   const TwoStreams leads(*network, 0), follows(*network, 1);

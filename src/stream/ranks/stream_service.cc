@@ -13,7 +13,8 @@ namespace forebay {
 namespace {
 
 constexpr size_t kMaxAhead = 1024;  // decisions that not all ranks have requested
-// The time that linger() waits for ranks that have not requested the last decisions yet.
+// The time after which linger() no longer waits for ranks that have not requested the last decisions
+// yet.
 constexpr std::chrono::seconds kLinger{5};
 // The time that linger() then waits for ranks that have not fetched the records read for them.
 constexpr std::chrono::seconds kLingerForRecords{2};
@@ -67,13 +68,14 @@ void StreamService::ended(int64_t first) {
   decisions_.push_back({first, encode_leader_response({Kind::kEnd})});
 }
 
-void StreamService::linger() {
+void StreamService::linger(StreamClock::Time since) {
+  const StreamClock::Time decided_by = since + kLinger;
   Lock lock(mutex_);
-  request_arrived_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_have_last_decision(); });
-  if (shelf_)
-    request_arrived_.wait_for(lock, kLingerForRecords, [&]() FOREBAY_REQUIRES(mutex_) {
-      return !shelf_->has_late_records() || all_have_left();
-    });
+  request_arrived_.wait_until(lock, decided_by, [&]() FOREBAY_REQUIRES(mutex_) { return all_have_last_decision(); });
+  if (!shelf_) return;
+  const StreamClock::Time fetched_by = std::min(decided_by, StreamClock::real().now()) + kLingerForRecords;
+  request_arrived_.wait_until(
+      lock, fetched_by, [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->has_late_records() || all_have_left(); });
 }
 
 bool StreamService::all_have_last_decision() const {

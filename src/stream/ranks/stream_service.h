@@ -45,9 +45,9 @@ class StreamService final : public Service, public DecisionObserver {
   /// Unavailable if no more can be decided until the slowest rank requests a decision, and that
   /// rank has been silent for long.
   Status check_liveness() const;
-  /// Waits, at most some seconds, until all other ranks have requested all decisions and have
-  /// fetched the records that were read for them, or have left.
-  void linger();
+  /// Waits until all other ranks have requested all decisions and have fetched the records that
+  /// were read for them, or have left; at most until some seconds after `since`.
+  void linger(StreamClock::Time since);
 
   void decided(const Decision& decision) override;
   void begins(const std::vector<std::string>& after) override;
