@@ -132,4 +132,11 @@ std::optional<PeerProcess> peer_process(int socket) {
   return PeerProcess{peer.pid, peer.uid};
 }
 
+std::string peer_path(int socket) {
+  sockaddr_un address{};
+  socklen_t size = sizeof address;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  return {address.sun_path, strnlen(address.sun_path, sizeof address.sun_path)};
+}
+
 }  // namespace forebay

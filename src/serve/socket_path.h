@@ -45,5 +45,7 @@ struct PeerProcess {
   unsigned user = 0;
 };
 std::optional<PeerProcess> peer_process(int socket);
+/// Returns the path of the server to which this socket is connected; empty if it has none.
+std::string peer_path(int socket);
 
 }  // namespace forebay

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "serve/socket_path.h"
 #include "serve/wire/portable_object.h"
 
 namespace forebay {
@@ -58,7 +59,8 @@ Status Connection::mark_lost(Status why) {
 // A slow server may still receive kClose later. Batches that it has delivered stay valid.
 Status Connection::give_up() {
   (void)channel_.try_send(MessageType::kClose, "");
-  return mark_lost(unavailable("the server does not answer; look at it with: forebay serve status"));
+  return mark_lost(unavailable(fmt::format("the server does not answer; look at it with: {}",
+                                           serve_command(peer_path(channel_.descriptor()), "status"))));
 }
 
 void Connection::close() {
