@@ -56,7 +56,9 @@ def _peers(peers: Any, mesh: Any = None) -> dict[str, Any]:
     return {"peers": given, "token": "", "generation": None, "meet": None}
 
 
-def _share(share: Any, together: Any, pipeline: Pipeline, output: str) -> tuple[dict[str, Any], UserPipeline | None]:
+def _share(
+    share: Any, together: Any, pipeline: Pipeline, output: str, threads: int | None
+) -> tuple[dict[str, Any], UserPipeline | None]:
     """Returns the engine's options for the server that makes the batches, and how to start it; and
     the pipeline in the server's form if it has functions, which must live as long as the loader.
     """
@@ -82,7 +84,7 @@ def _share(share: Any, together: Any, pipeline: Pipeline, output: str) -> tuple[
         )
     from ._user_pipelines import UserPipeline
 
-    portable = UserPipeline(pipeline, output)
+    portable = UserPipeline(pipeline, output, threads)
     return {"share": portable.server, "together": number, "program": portable.program, "code": portable.core}, portable
 
 

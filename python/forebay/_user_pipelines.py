@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from . import _core
 from ._feeding import UserStream
-from ._processes.identity import Identity, files_of
+from ._processes.identity import File, Identity, files_of
 from ._processes.pool import to_memory
 from ._processes.unpicklable import explain
 from ._typing import Any
+from ._user_exceptions import text_of
 from .errors import InvalidArgument
 from .pipeline import Pipeline, collates
 
@@ -30,7 +31,7 @@ class UserPipeline:
     file goes with this object, which must live as long as the loader.
     """
 
-    def __init__(self, pipeline: Pipeline, output: str) -> None:
+    def __init__(self, pipeline: Pipeline, output: str, threads: int | None) -> None:
         """InvalidArgument for functions that cannot be pickled, and for arrays in memory."""
         functions = dict(pipeline._functions)
         if any(isinstance(function, UserStream) for function in functions.values()):
@@ -39,6 +40,8 @@ class UserPipeline:
             steps = pipeline._description.portable_steps()
         except InvalidArgument as error:
             raise InvalidArgument(f"share=: {error}; or use {OTHERWISE} for this pipeline") from None
+        if not collates(pipeline):
+            output = "numpy"  # only `.collate` gets the arrays of `output=`
         given = (steps, functions, output)
         try:
             self._file, lengths = to_memory(given)
@@ -46,20 +49,26 @@ class UserPipeline:
             culprit = _first_unpicklable(functions)
             name, part = (f"{culprit.name}: ", culprit) if culprit is not None else ("", given)
             raise InvalidArgument(f"share=: {name}{explain(part, error, _SERVER, OTHERWISE)}") from error
-        identities = [Identity(functions[step]) for step in sorted(functions)]
-        # Only `.collate` gets the arrays of `output=`.
-        text = json.dumps((steps, output if collates(pipeline) else ""))
+        identities = [_identity(functions[step]) for step in sorted(functions)]
+        modules = files_of(set().union(*(each.modules for each in identities)))
+        text = json.dumps((steps, output))
         told = [f"{functions[step].name} {each.digest}" for step, each in zip(sorted(functions), identities)]
         source = {
-            "file": f"/proc/{os.getpid()}/fd/{self._file}", "lengths": lengths,
-            "identity": _digest((text, output, [each.digest for each in identities])),
+            "file": f"/proc/{os.getpid()}/fd/{self._file}", "number": file_number(self._file), "lengths": lengths,
+            "identity": _digest((text, [each.digest for each in identities])), "modules": modules, "threads": threads,
         }
         self.core = json.dumps(source), text, told
-        self.server, self.program = _server(set().union(*(each.modules for each in identities)))
+        self.server, self.program = _server(modules)
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             os.close(self._file)
+
+
+def file_number(file: int) -> list[int]:
+    """Returns what tells an open file from all others of the host."""
+    status = os.fstat(file)
+    return [status.st_dev, status.st_ino]
 
 
 def description_of(steps: Sequence[Any]) -> _core.Description:
@@ -74,6 +83,16 @@ def description_of(steps: Sequence[Any]) -> _core.Description:
     return description
 
 
+def _identity(function: Any) -> Identity:
+    try:
+        return Identity(function)
+    except Exception as error:  # RecursionError, for example: pickles in C may be deeper
+        raise InvalidArgument(
+            f"share=: {function.name} cannot be compared between processes: {text_of(error)}; hold less nested objects in it, or use "
+            f"{OTHERWISE} for this pipeline"
+        ) from error
+
+
 def _first_unpicklable(functions: dict[int, Any]) -> Any:
     for function in functions.values():
         try:
@@ -83,8 +102,8 @@ def _first_unpicklable(functions: dict[int, Any]) -> Any:
     return None
 
 
-def _server(modules: set[str]) -> tuple[str, list[str]]:
-    """Returns the name of the server for functions that import these modules, and the command that
+def _server(modules: list[File]) -> tuple[str, list[str]]:
+    """Returns the name of the server for functions that import these files, and the command that
     starts it.
 
     A process imports a module once. So there is a server for each interpreter, its path, the
@@ -98,7 +117,7 @@ def _server(modules: set[str]) -> tuple[str, list[str]]:
     except OSError:  # it does not exist any more
         here = "/"
     flags = subprocess._args_from_interpreter_flags()
-    name = _digest((sys.executable, flags, folders, here, _core.__file__, _core.__version__, files_of(modules)))
+    name = _digest((sys.executable, flags, folders, here, _core.__file__, _core.__version__, modules))
     code = f"import sys; sys.path[:] = {folders!r}; from forebay._serving import main; main({here!r})"
     return f"python-{name[:16]}", [sys.executable, *flags, "-c", code]
 

@@ -219,9 +219,9 @@ class Calls:
         try:
             finish(call, function(call), self._keep)
         except BaseException as error:  # SystemExit too: the training loop should get it
-            self._fail(call, function.name, error)
+            self.fail(call, function.name, error)
 
-    def _fail(self, call: Any, name: str, error: BaseException) -> None:
+    def fail(self, call: Any, name: str, error: BaseException) -> None:
         error = can_leave_a_loop(error, name)
         note = f"in {name} at {call.place}"
         self._keep(self._failure(error, note), lambda held: call.fail(text_of(error), held, is_of_sample(error)))

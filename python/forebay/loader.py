@@ -223,7 +223,7 @@ class Loader(LoaderReports, Generic[Array]):
         if not self._place_given and (group := _process_group.place()):
             rank, world_size = group
         self._pinned = _pinned(pin_memory, output)
-        shared, self._user_pipeline = _share(share, together, pipeline, output)
+        shared, self._user_pipeline = _share(share, together, pipeline, output, _count_or_auto("threads", threads))
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),

@@ -45,7 +45,6 @@ struct PeerProcess {
   unsigned user = 0;
 };
 std::optional<PeerProcess> peer_process(int socket);
-
 /// Returns the path at which the other end of a connection listens; empty if it has none.
 std::string peer_path(int socket);
 

@@ -107,7 +107,7 @@ TEST(Connect, where_nobody_listens_is_not_found_and_says_how_to_start_a_server) 
   EXPECT_EQ(connect_to(path).status().code(), Code::kNotFound);
 }
 
-TEST(Connect, knows_the_process_at_the_other_end) {
+TEST(Connect, knows_the_process_and_the_path_at_the_other_end) {
   const serve_test::Folder folder;
   const std::string path = folder.path() + "/s.sock";
   const Result<FileDescriptor> listening = listen_at(path);
@@ -118,6 +118,8 @@ TEST(Connect, knows_the_process_at_the_other_end) {
   EXPECT_EQ(peer_process(client->get())->user, getuid());
   const FileDescriptor file(open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_FALSE(peer_process(file.get()));
+  EXPECT_EQ(peer_path(client->get()), path);
+  EXPECT_EQ(peer_path(file.get()), "");
 }
 
 TEST(Listen, replaces_a_socket_and_no_other_file) {

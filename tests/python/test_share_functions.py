@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import forebay as fb
+from forebay._processes import current_worker
 from loading import one_epoch
 from sharing import ask, client, serving, wait_for
 
@@ -216,9 +217,23 @@ IDENTITY = """
     def held(value):
         return lambda sample: sample + value
 
-    kinds = [lambda: Names(names("last.jpg")), lambda: held(1), lambda: held(np.arange(9)), lambda: held({"a", "b", "c"}), lambda: Names]
+    def labels(last):
+        return [{"file": f"{i}.jpg", "box": [i, {"x": 0.5}]} for i in range(2000)] + [{"file": last, "box": None}]
+
+    def hooks(name):  # functions that refer to the set that has them
+        known = set()
+
+        def hook(sample):
+            return name, known
+
+        known |= {hook, lambda: known, held(known)}
+        return hook
+
+    kinds = [lambda: Names(names("last.jpg")), lambda: held(1), lambda: held(np.arange(9)), lambda: held({"a", "b", "c"}), lambda: Names,
+             lambda: held(labels("last.jpg")), lambda: hooks("a"), lambda: held({1, "a", 2.5, None, b"b"})]
     assert all(Identity(make()).digest == Identity(make()).digest for make in kinds)
-    others = [Names(names("other.jpg")), held(2), held(np.arange(10)), held({"a", "b", "d"}), int]
+    others = [Names(names("other.jpg")), held(2), held(np.arange(10)), held({"a", "b", "d"}), int,
+              held(labels("other.jpg")), hooks("b"), held({1, "a", 2.5, None, b"c"})]
     assert all(Identity(make()).digest != Identity(other).digest for make, other in zip(kinds, others))
     say(json.dumps([Identity(make()).digest for make in kinds]))
 """
@@ -226,7 +241,7 @@ IDENTITY = """
 
 def test_equal_code_has_one_digest_in_all_processes():
     told = [client(IDENTITY, env={**os.environ, "PYTHONHASHSEED": str(seed)}).communicate(timeout=60)[0] for seed in (1, 2, 3)]
-    assert told[0] == told[1] == told[2] and len(set(json.loads(told[0]))) == 5
+    assert told[0] == told[1] == told[2] and len(set(json.loads(told[0]))) == 8
 
 
 OTHERS = """
@@ -367,24 +382,236 @@ def test_a_peer_that_is_killed_holds_up_nobody(tmp_path, servers):
         peer.communicate(timeout=60)
 
 
-def test_an_edited_module_is_loaded_anew(tmp_path, servers):
+OF_MODULES = {
+    "module": ("import inner_of_test\ndef change(sample):\n    return {'x': sample['x'] * inner_of_test.FACTOR}", "change"),
+    "number": ("from inner_of_test import FACTOR\ndef change(sample):\n    return {'x': sample['x'] * FACTOR}", "change"),
+    "number in a branch": ("try:\n    from inner_of_test import FACTOR\nfinally:\n    pass\ndef change():\n    return FACTOR",
+                           "lambda sample: {'x': sample['x'] * change()}"),
+    "cached": ("import functools\nfrom inner_of_test import FACTOR\n@functools.lru_cache\ndef change():\n    return FACTOR",
+               "lambda sample: {'x': sample['x'] * change()}"),
+}
+
+
+@pytest.mark.parametrize("kind", OF_MODULES)
+def test_an_edited_module_is_loaded_anew(kind, tmp_path, servers):
     arrays(tmp_path)
-    code = """
-        import transforms_of_test
-        with fb.Loader(fb.arrays(x="x.npy").map(transforms_of_test.change).batch(40), share="auto") as loader:
+    transforms, function = OF_MODULES[kind]
+    code = f"""
+        from transforms_of_test import change
+        with fb.Loader(fb.arrays(x="x.npy").map({function}).batch(40), share="auto") as loader:
             say(next(iter(loader))["x"].sum())
             sys.stdin.read()
     """
+    (tmp_path / "transforms_of_test.py").write_text(transforms)
     told, running = [], []
     for factor in (1, 10):
         (tmp_path / "inner_of_test.py").write_text(f"FACTOR = {factor}.0")
-        (tmp_path / "transforms_of_test.py").write_text(
-            "import inner_of_test\ndef change(sample):\n    return {'x': sample['x'] * inner_of_test.FACTOR}")
         running.append(client(code, stdin=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}))
         told.append(float(running[-1].stdout.readline()))
     assert told == [780.0, 7800.0]
     for process in running:
         process.communicate(timeout=60)
+
+
+def test_an_edit_during_a_job_never_changes_its_functions(tmp_path, servers):
+    arrays(tmp_path, 4000)  # more than a server makes ahead
+    file = tmp_path / "transforms_of_test.py"
+    change = "def change(sample):\n    return {{'x': sample['x'] * 0 + {}}}"
+    file.write_text(change.format(1))
+    job = client("""
+        import importlib, itertools
+        import transforms_of_test
+
+        def opened():
+            pipeline = fb.arrays(x="x.npy").map(transforms_of_test.change).batch(4)
+            return fb.Loader(pipeline, share="auto")
+
+        def values(loader):
+            try:
+                return sorted({float(value) for batch in loader for value in batch["x"]})
+            except fb.Error as error:
+                return f"{type(error).__name__}: {error}"
+
+        with opened() as training:
+            say(values(itertools.islice(training, 2)))
+            sys.stdin.readline()
+            with opened() as validation:
+                say(values(validation))
+            sys.stdin.readline()
+            say(values(training))
+        importlib.reload(transforms_of_test)
+        with opened() as loader:
+            say(values(loader))
+    """, stdin=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert job.stdout.readline() == "[1.0]\n"
+    file.write_text(change.format(22))
+    job.stdin.write("\n")
+    job.stdin.flush()
+    assert job.stdout.readline() == "[1.0]\n"
+    (server,) = servers()
+    os.kill(server["process"], signal.SIGKILL)
+    told, after_reload = job.communicate("\n", timeout=60)[0].splitlines()
+    assert told.startswith("InvalidArgument") and str(file) in told and "share=None" in told
+    assert after_reload == "[22.0]"
+
+
+OF_SCRIPT = """
+import dataclasses, sys
+import forebay as fb
+
+@dataclasses.dataclass
+class Batch:
+    first: float
+
+class Bad(Exception):
+    pass
+
+def first(samples):
+    if not samples:
+        raise Bad("no samples")
+    return Batch(float(samples[0]["x"]))
+
+def train(samples):
+    return first(samples)
+
+def val(samples):
+    return Batch(-first(samples).first)
+
+def fails(sample):
+    raise Bad(f"of the script, and no {Batch.__name__}")
+
+data = fb.arrays(x=sys.argv[1])
+pipelines = {"train": data.batch(4).collate(train), "val": data.batch(4).collate(val), "fails": data.map(fails).batch(4)}
+loaders = {}
+for name in sys.argv[2:]:
+    sys.stdin.readline()  # by turns
+    loaders[name] = fb.Loader(pipelines[name], share="auto")
+    print("open", flush=True)
+sys.stdin.readline()
+for name in ("train", "val"):
+    with loaders[name] as loader:
+        batches = list(loader)
+        assert all(isinstance(batch, Batch) for batch in batches), batches
+        print(name, sum(batch.first for batch in batches))
+with loaders["fails"] as loader:
+    try:
+        next(iter(loader))
+    except Bad as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("first_job", [["fails", "train", "val"], ["fails", "val", "train"]])
+def test_classes_of_a_script_are_those_of_each_client(first_job, tmp_path, servers):
+    arrays(tmp_path)
+    (tmp_path / "script.py").write_text(OF_SCRIPT)
+    jobs = []
+    for order in (first_job, ["val", "train", "fails"]):
+        command = [sys.executable, "script.py", "x.npy", *order]
+        jobs.append(subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    for _ in range(3):
+        for job in jobs:
+            job.stdin.write("\n")
+            job.stdin.flush()
+            assert job.stdout.readline() == "open\n"
+    assert len(servers()) == 1
+    for job in jobs:
+        told = job.communicate("\n", timeout=60)[0].splitlines()
+        assert told == ["train 180.0", "val -180.0", "of the script, and no Batch"]
+
+
+def test_loaders_share_no_variables(tmp_path, servers):
+    calls = []
+
+    def count(sample):
+        calls.append(sample["x"])
+        return {"n": len(calls)}
+
+    pipeline = arrays(tmp_path).map(count).batch(40)
+    loaders = [fb.Loader(pipeline, seed=seed, share="auto", epochs=1) for seed in (1, 2)]
+    for loader in loaders:
+        with loader:
+            assert max(next(iter(loader))["n"]) == 40
+    assert calls == []
+
+
+class LoadedOnce:
+    """A function that a server can read, and cannot begin."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, sample):
+        return sample
+
+    def __setstate__(self, state):
+        with open(state["path"], "x"):
+            self.__dict__.update(state)
+
+
+def test_functions_that_cannot_be_begun_are_told(tmp_path, servers):
+    pipeline = arrays(tmp_path).map(LoadedOnce(str(tmp_path / "loaded"))).batch(4)
+    with fb.Loader(pipeline, share="auto", on_error="skip") as loader:
+        for _ in range(2):
+            with pytest.raises(fb.Unavailable, match="cannot run the functions.*FileExistsError"):
+                next(iter(loader))
+
+
+def test_threads_limits_the_worker_processes_of_a_server(tmp_path, servers):
+    pipeline = arrays(tmp_path).map(lambda sample: {"count": current_worker().count}, workers="processes").batch(40)
+    for threads in (1, 3):
+        with fb.Loader(pipeline, threads=threads, share="auto") as loader:
+            assert set(next(iter(loader))["count"]) == {threads}
+
+
+def of_the_process(sample):
+    import stat
+
+    print("printed by a function")
+    files = [int(name) for name in os.listdir("/proc/self/fd")]
+    kept = []
+    for file in files:
+        try:
+            kept += [file] if os.get_inheritable(file) and stat.S_ISSOCK(os.fstat(file).st_mode) else []
+        except OSError:  # the folder itself
+            pass
+    return {"torch": "torch" in sys.modules, "jax": os.environ["JAX_PLATFORMS"] == "cpu", "kept": len(kept)}
+
+
+def test_the_process_of_a_server(tmp_path, servers, monkeypatch):
+    pytest.importorskip("torch")
+    with fb.Loader(arrays(tmp_path).map(of_the_process).batch(4), share="auto", output="torch") as loader:
+        batch = next(iter(loader))
+        assert not batch["torch"].any() and batch["jax"].all() and not batch["kept"].any()
+        (log,) = Path(os.environ["XDG_RUNTIME_DIR"], "forebay").glob("*.log")
+        assert "printed by a function\n" in log.read_text()
+
+
+def test_the_memory_of_another_client_is_not_read(tmp_path):
+    from forebay._processes.pool import to_memory
+    from forebay._serving import _read
+    from forebay._user_pipelines import file_number
+
+    memory, lengths = to_memory("functions")
+    number = file_number(memory)
+    os.close(memory)
+    with open(tmp_path / "other", "wb") as other:  # it gets the descriptor's number
+        for path in (f"/proc/self/fd/{memory}", f"/proc/self/fd/{other.fileno()}"):
+            with pytest.raises(fb.InvalidArgument, match="cannot read the functions.*share=None"):
+                _read(path, number, list(lengths))
+
+
+def nested(depth):
+    value = None
+    for _ in range(depth):
+        value = Numbers(value)
+    return value
+
+
+def test_functions_that_cannot_be_compared_are_refused(tmp_path, servers):
+    held = nested(200)
+    with pytest.raises(fb.InvalidArgument, match=r"\.map\(.*RecursionError.*share=None"):
+        fb.Loader(arrays(tmp_path).map(lambda sample: held and sample).batch(4), share="auto")
 
 
 def test_clients_of_equal_functions_have_one_server(tmp_path, servers):

@@ -5,8 +5,10 @@ caller.
 from __future__ import annotations
 
 import io
+import operator
 import pickle
 import sys
+import types
 from typing import Any, Sequence
 
 _OUT_OF_BAND_BYTES = 1 << 10
@@ -22,6 +24,25 @@ class ContentPickler(pickle.Pickler):
         if torch is not None and type(value) is torch.Tensor:
             return _reduce_tensor(torch, value)
         return NotImplemented
+
+
+class ReturnPickler(ContentPickler):
+    """A pickler for what returns to a program. The program's own classes and functions are pickled
+    by their names.
+
+    Plain pickles would want the class to be what `__main__` has under its name in this process. But
+    a server has loaded a class of one script for several clients, and `__main__` has the last.
+    """
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
+            if all(map(str.isidentifier, value.__qualname__.split("."))):  # no lambda, and nothing inside of a function
+                return _of_main, (value.__qualname__,)
+        return super().reducer_override(value)
+
+
+def _of_main(qualname: str) -> Any:
+    return operator.attrgetter(qualname)(sys.modules["__main__"])
 
 
 def pickled(value: Any, pickler: type[pickle.Pickler]) -> list[memoryview]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import traceback
 from typing import Any, Callable, NamedTuple
 
 from .._user_exceptions import text_of, with_note
 from ..errors import InvalidArgument
+from .content_pickler import ReturnPickler
 
 _OWN_FOLDER = __file__.rpartition("/")[0]
 
@@ -84,8 +86,10 @@ def _link(error: BaseException, chain: list[BaseException]) -> _Link:
 
 
 def _dumps(value: Callable[[], Any]) -> bytes:
+    stream = io.BytesIO()
     try:
-        return pickle.dumps(value())
+        ReturnPickler(stream, protocol=5).dump(value())
+        return stream.getvalue()
     except BaseException:
         return b""
 

@@ -27,9 +27,25 @@ namespace {
 constexpr std::chrono::seconds kLockWithin{30};
 constexpr int kListeningAt = 3;
 
-/// Variables that belong to one rank or trainer and not to a server for all of them.
-constexpr std::string_view kNotInherited[] = {"RANK=", "WORLD_SIZE=", "LOCAL_", "GROUP_", "ROLE_",      "SLURM_",
-                                              "OMPI_", "PMI_",        "PMIX_",  "OMP_",   "LD_PRELOAD="};
+/// Variables that belong to one rank or trainer and not to a server for all of them: names, and the
+/// beginnings that MPI has for itself. Others, such as SLURM_TMPDIR, are for all processes of a job.
+constexpr std::string_view kNotInherited[] = {"RANK=",
+                                              "WORLD_SIZE=",
+                                              "LOCAL_RANK=",
+                                              "LOCAL_WORLD_SIZE=",
+                                              "GROUP_RANK=",
+                                              "GROUP_WORLD_SIZE=",
+                                              "ROLE_RANK=",
+                                              "ROLE_WORLD_SIZE=",
+                                              "ROLE_NAME=",
+                                              "SLURM_PROCID=",
+                                              "SLURM_LOCALID=",
+                                              "SLURM_GTIDS=",
+                                              "SLURM_TASK_PID=",
+                                              "OMPI_",
+                                              "PMI_",
+                                              "PMIX_",
+                                              "LD_PRELOAD="};
 
 std::vector<std::string> environment_of_server() {
   std::vector<std::string> inherited;
