@@ -129,11 +129,15 @@ int64_t JoinedSamples::length(size_t field, int64_t id) const {
 }
 
 // A part with draws of its own has another sample each time.
-ValuePlaces JoinedSamples::value_places(size_t field) const {
+ValuePlaces JoinedSamples::value_places(size_t field, std::stop_token stop) const {
   const JoinedPart& part = part_of(field);
-  ValuePlaces own = part.drawn ? nullptr : forebay::value_places(*part.source, fields_[field].field);
-  if (!own) return nullptr;
-  return [&part, own = std::move(own)](int64_t id, uint64_t bytes) { return own(part.row(id), bytes); };
+  if (part.drawn) return {};
+  ValuePlaces places = forebay::value_places(*part.source, fields_[field].field, std::move(stop));
+  if (places)
+    places.find = [&part, own = std::move(places.find)](int64_t id, uint64_t bytes) {
+      return own(part.row(id), bytes);
+    };
+  return places;
 }
 
 bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }

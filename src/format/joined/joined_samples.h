@@ -47,7 +47,7 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Pla
   std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
   bool knows_lengths(size_t field) const override;
   int64_t length(size_t field, int64_t id) const override;
-  ValuePlaces value_places(size_t field) const override;
+  ValuePlaces value_places(size_t field, std::stop_token stop) const override;
   bool gathers(size_t field) const override;
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 

@@ -21,7 +21,7 @@ class HeadsOfSamples final : public SampleSource {
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return whole().size(); }
   Hash128 version() const override { return whole().version(); }
-  uint64_t index_bytes() const override { return whole().index_bytes(); }
+  uint64_t index_bytes() const override { return whole().index_bytes() + heads_.places.memory_bytes; }
   std::string key(int64_t id) const override { return whole().key(id); }
   Fetch fetch(int64_t id) const override { return heads_.places(id, heads_.bytes); }
   Status load(int64_t /*id*/, Buffer fetched, Record& record) const override {
@@ -51,7 +51,7 @@ class HeadsInChunks final : public ChunkSource {
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return whole().size(); }
   Hash128 version() const override { return whole().version(); }
-  uint64_t index_bytes() const override { return whole().index_bytes(); }
+  uint64_t index_bytes() const override { return whole().index_bytes() + heads_.places.memory_bytes; }
   std::string key(int64_t id) const override { return whole().key(id); }
 
   int64_t chunks() const override { return whole().chunks(); }
