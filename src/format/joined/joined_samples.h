@@ -27,6 +27,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Pla
   /// The number of the part's object among those that fetch() names. Nothing if it has none, or a
   /// list of them.
   std::optional<size_t> object_of(const std::string& part) const;
+  /// The stores of all parts that are read. A sample may name fewer: lists of objects may be empty.
+  std::vector<Store*> stores() const;
   /// The part that gives a field.
   const JoinedPart& part_of(size_t field) const { return parts_[fields_[field].part]; }
 

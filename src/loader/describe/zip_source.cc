@@ -137,7 +137,7 @@ class ZipOpener {
       cuts_extensions_.push_back(cuts_extension(part));
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
       parts_.back().drawn = catalog().has_own_draws(source_, part);
-      if (parts_.back().lists_objects() && find_step(part.pipeline, OpEffect::kCaching) != nullptr)
+      if (parts_.back().object_lists() != nullptr && find_step(part.pipeline, OpEffect::kCaching) != nullptr)
         return unsupported(
             fmt::format("zip: a sample of the part '{}' is a list of objects, and a cache in a part has one of each; "
                         "put .cache() behind the zip",
