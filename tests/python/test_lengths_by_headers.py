@@ -319,12 +319,13 @@ def test_first_bytes_are_read_of_the_tars_whose_index_is_saved(tmp_path, capfd):
     paths = [shard(tmp_path / f"{i}.tar", list(members(6))) for i in range(3)]
     source = pictures(paths, index="beside")
     known = epoch(bucketed(source))[0]
-    with fb.Loader(bucketed(source), epochs=1) as loader:  # which has opened them all
+    with fb.Loader(bucketed(source), epochs=1, seed=1) as loader:  # which has opened them all
         (tmp_path / "1.tar.tarindex").unlink()
-        assert batches(loader) == known
+        assert len(loader) > 0
         read = sum(store["bytes"] for store in loader.stats()["stores"])
-    heads, sizes = 12 * HEAD, [(tmp_path / f"{i}.tar").stat().st_size for i in range(3)]
-    assert read <= heads + sizes[1] + sum(sizes), "the pictures are read once more for the epoch itself"
+        assert batches(loader) == known
+    heads, size = 12 * HEAD, (tmp_path / "1.tar").stat().st_size
+    assert heads + 6 * HEAD < read <= heads + size
     assert f"1 of 3 shards have no saved index ({paths[1]}): they are read whole" in capfd.readouterr().err
 
 
