@@ -46,12 +46,16 @@ uint64_t end_of(const ByteRange& range) { return range.offset + range.length; }
 /// The beginnings of values that lie in chunks, in as few reads as come from one place.
 class HeadsInChunks final : public ChunkSource {
  public:
-  explicit HeadsInChunks(ValueHeads heads) : heads_(std::move(heads)), schema_({whole().schema()[heads_.field]}) {}
+  explicit HeadsInChunks(ValueHeads heads) : heads_(std::move(heads)), schema_({whole().schema()[heads_.field]}) {
+    for (int64_t chunk = 0; chunk < chunks(); ++chunk) costs_.push_back(cost_of(chunk));
+  }
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return whole().size(); }
   Hash128 version() const override { return whole().version(); }
-  uint64_t index_bytes() const override { return whole().index_bytes() + heads_.places.memory_bytes; }
+  uint64_t index_bytes() const override {
+    return whole().index_bytes() + heads_.places.memory_bytes + costs_.size() * sizeof(ChunkCost);
+  }
   std::string key(int64_t id) const override { return whole().key(id); }
 
   int64_t chunks() const override { return whole().chunks(); }
@@ -62,14 +66,7 @@ class HeadsInChunks final : public ChunkSource {
     return std::shared_ptr<const ChunkSource>(std::make_shared<HeadsInChunks>(*this));
   }
 
-  ChunkCost chunk_cost(int64_t chunk) const override {
-    const Reads reads = reads_of(chunk);
-    const auto rows = static_cast<uint64_t>(chunk_begin(chunk + 1) - chunk_begin(chunk));
-    ChunkCost cost = {0, (rows + 1) * sizeof(int64_t)};
-    for (const ReadRequest& request : reads.requests) cost.fetched_bytes += request.range->length;
-    for (const Head& head : reads.heads) cost.decoded_bytes += head.length;
-    return cost;
-  }
+  ChunkCost chunk_cost(int64_t chunk) const override { return costs_[static_cast<size_t>(chunk)]; }
 
   ChunkFetch chunk_fetch(int64_t chunk) const override {
     Reads reads = reads_of(chunk);
@@ -144,8 +141,18 @@ class HeadsInChunks final : public ChunkSource {
     return reads;
   }
 
+  ChunkCost cost_of(int64_t chunk) const {
+    const Reads reads = reads_of(chunk);
+    const auto rows = static_cast<uint64_t>(chunk_begin(chunk + 1) - chunk_begin(chunk));
+    ChunkCost cost = {0, (rows + 1) * sizeof(int64_t)};
+    for (const ReadRequest& request : reads.requests) cost.fetched_bytes += request.range->length;
+    for (const Head& head : reads.heads) cost.decoded_bytes += head.length;
+    return cost;
+  }
+
   const ValueHeads heads_;
   const Schema schema_;
+  std::vector<ChunkCost> costs_;  // of each chunk, since runs ask for it under a lock
 };
 
 }  // namespace
