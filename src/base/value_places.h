@@ -26,8 +26,8 @@ class PlacedSource {
  public:
   virtual ~PlacedSource() = default;
   /// The places of the values of a field, for as long as the source exists. Empty if they are not
-  /// known: the values are no ranges of bytes, or have unknown sizes. May read saved indices, until it
-  /// is stopped.
+  /// known: the values are no ranges of bytes, or have unknown sizes. May read saved indices, until
+  /// it is stopped.
   virtual ValuePlaces value_places(size_t field, std::stop_token stop) const = 0;
 };
 

@@ -22,8 +22,8 @@ struct TarIndex {
 
   struct File {
     uint64_t extension : 16 = 0;  ///< index into `extensions`
-    /// Blocks from the end of the file before, or from the sample's beginning, to its data: 1 if only
-    /// its header lies there.
+    /// Blocks from the end of the file before, or from the sample's beginning, to its data: 1 if
+    /// only its header lies there.
     uint64_t gap : 48 = 0;
     uint64_t bytes = 0;  ///< size; for a link that of the file it leads to
   };
@@ -81,8 +81,8 @@ class TarFilePlaces {
 
   /// Goes to a sample. All of its files follow.
   void begin(size_t sample);
-  /// Passes a file, and returns the range of its content: for a link that of the file it leads to, and
-  /// nothing if there is none.
+  /// Passes a file, and returns the range of its content: for a link that of the file it leads to,
+  /// and nothing if there is none.
   ByteRange next();
   /// Offset of the end of the file before, or of the sample's beginning.
   uint64_t at() const { return at_; }

@@ -47,6 +47,7 @@ uint64_t end_of(const ByteRange& range) { return range.offset + range.length; }
 class HeadsInChunks final : public ChunkSource {
  public:
   explicit HeadsInChunks(ValueHeads heads) : heads_(std::move(heads)), schema_({whole().schema()[heads_.field]}) {
+    if (chunks() > 0) store_ = whole().chunk_fetch(0).store;
     for (int64_t chunk = 0; chunk < chunks(); ++chunk) costs_.push_back(cost_of(chunk));
   }
 
@@ -68,10 +69,7 @@ class HeadsInChunks final : public ChunkSource {
 
   ChunkCost chunk_cost(int64_t chunk) const override { return costs_[static_cast<size_t>(chunk)]; }
 
-  ChunkFetch chunk_fetch(int64_t chunk) const override {
-    Reads reads = reads_of(chunk);
-    return {reads.store, std::move(reads.requests)};
-  }
+  ChunkFetch chunk_fetch(int64_t chunk) const override { return {store_, reads_of(chunk).requests}; }
 
   Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& /*memory*/) const override {
     Reads reads = reads_of(chunk);
@@ -105,7 +103,6 @@ class HeadsInChunks final : public ChunkSource {
     uint64_t offset = 0, length = 0;  // in the bytes of the request
   };
   struct Reads {
-    Store* store = nullptr;
     std::vector<ReadRequest> requests;
     std::vector<Head> heads;
   };
@@ -130,10 +127,9 @@ class HeadsInChunks final : public ChunkSource {
     Reads reads;
     for (auto& [id, place] : places_of(chunk)) {
       const ByteRange range = *place.request.range;
-      if (reads.store == nullptr ||
+      if (reads.requests.empty() ||
           range.offset > end_of(*reads.requests.back().range) + most_bytes_between(*place.store))
         reads.requests.push_back(std::move(place.request));
-      reads.store = place.store;
       ByteRange& read = *reads.requests.back().range;
       read.length = std::max(end_of(read), end_of(range)) - read.offset;
       reads.heads.push_back({id, reads.requests.size() - 1, range.offset - read.offset, range.length});
@@ -152,6 +148,7 @@ class HeadsInChunks final : public ChunkSource {
 
   const ValueHeads heads_;
   const Schema schema_;
+  Store* store_ = nullptr;        // also of chunks without a place
   std::vector<ChunkCost> costs_;  // of each chunk, since runs ask for it under a lock
 };
 

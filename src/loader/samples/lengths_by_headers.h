@@ -23,8 +23,8 @@ namespace forebay {
 class LengthsByHeaders {
  public:
   /// Finds those of the field as it is before step `step` of the input's description. Nothing if a
-  /// step before goes by more than the sizes of pictures. The input must outlive the result. May read
-  /// saved indices, until it is stopped.
+  /// step before goes by more than the sizes of pictures. The input must outlive the result. May
+  /// read saved indices, until it is stopped.
   static std::optional<LengthsByHeaders> find(const CompileInput& input, size_t step, const std::string& field,
                                               std::stop_token stop);
 
