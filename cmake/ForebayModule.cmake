@@ -18,9 +18,12 @@ target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wnon-vi
 if(FOREBAY_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a fixture in an unnamed namespace, seen through an #include
   target_compile_options(forebay_options INTERFACE -Wno-subobject-linkage)
 endif()
-# gcc looks for garbage whenever its memory has doubled, which takes 7 % of the time of a module. Where there is memory for two compilers it begins at 1 GB.
+# gcc looks for garbage whenever its memory has doubled, which takes 7 % of the time of a module. Where each core, and so each compiler, has the memory for it,
+# it begins at 1 GB.
 cmake_host_system_information(RESULT memory_mb QUERY TOTAL_PHYSICAL_MEMORY)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND memory_mb GREATER 7500)
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR memory_mb_a_core "${memory_mb} / ${cores}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND memory_mb_a_core GREATER 3750)
   target_compile_options(forebay_options INTERFACE $<$<CONFIG:Release>:--param=ggc-min-heapsize=1048576>)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # std::stable_sort of libstdc++ 12 uses std::get_temporary_buffer

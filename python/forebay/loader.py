@@ -456,11 +456,11 @@ class Loader(LoaderReports, Generic[Array]):
             weights: a number of 0 or more for each sample of the data set, by id (`batch.ids`), in a
                 list, an array or a tensor of shape (samples,). They need not add up to 1.
             version: your name of the weights, a number or up to 64 bytes of text.
-            part: the name of the part of a mix that is drawn, such as "web/en"; needed if several
-                are.
+            part: the name of the part of a mix, or of a zip with draws of its own, that is drawn,
+                such as "web/en" or "pair/noise"; needed if several are.
 
         Errors: InvalidArgument for weights that are not possible, for a data set without draws, with
-        replacement=False inside an epoch, and inside an epoch with `restart=True`; Unsupported with
+        replacement=False inside an epoch of the part's own draws, and inside an epoch with `restart=True`; Unsupported with
         `share=`, with `.bucket()`, and with `.pack(arrange="epoch")`.
         """
         self._prepare()

@@ -43,17 +43,17 @@ uint64_t ObjectLists::index_bytes() const {
 }
 
 std::string ObjectLists::key(int64_t id) const {
-  const int64_t count = end(id) - begin(id);
-  if (count == 0) return fmt::format("row {}, which lists no object", id + 1);
+  const int64_t objects = count(id);
+  if (objects == 0) return fmt::format("row {}, which lists no object", id + 1);
   const std::string first = objects_->key(begin(id));
-  return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
+  return objects == 1 ? first : fmt::format("{} and {} more", first, objects - 1);
 }
 
 std::string ObjectLists::lasting_key(int64_t id) const { return string_of(keys_.value(id)); }
 
 std::optional<Identity> ObjectLists::identity(int64_t id) const {
   Hasher hasher;
-  hasher.update_value(end(id) - begin(id));
+  hasher.update_value(count(id));
   for (int64_t i = begin(id); i < end(id); ++i) {
     const std::optional<Identity> own = objects_->identity(i);
     if (!own) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Identity> ObjectLists::identity(int64_t id) const {
 }
 
 SampleSource::Fetch ObjectLists::fetch(int64_t id) const {
-  if (begin(id) == end(id)) {
+  if (count(id) == 0) {
     Fetch none;
     none.store = objects_->fetch(0).store;
     return none;
@@ -90,12 +90,12 @@ Status ObjectLists::load_all(int64_t id, std::span<const Buffer> fetched, Record
 
 // Empty if nothing was fetched, because the bytes were not requested.
 Result<Buffer> ObjectLists::list_of(int64_t id, std::span<const Buffer> fetched) const {
-  const auto count = static_cast<size_t>(end(id) - begin(id));
-  if (fetched.empty() || (fetched.size() == 1 && count != 1)) return Buffer();
-  if (fetched.size() != count) return internal_error("the reads of a list gave another number of objects");
+  const auto wanted = static_cast<size_t>(count(id));
+  if (fetched.empty() || (fetched.size() == 1 && wanted != 1)) return Buffer();
+  if (fetched.size() != wanted) return internal_error("the reads of a list gave another number of objects");
   std::vector<std::string_view> objects;
   Record one;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < wanted; ++i) {
     Status status = objects_->load(begin(id) + static_cast<int64_t>(i), fetched[i], one);
     if (!status.ok()) return std::move(status).with_key(objects_->key(begin(id) + static_cast<int64_t>(i)));
     objects.emplace_back(reinterpret_cast<const char*>(fetched[i].data()), fetched[i].size());

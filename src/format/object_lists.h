@@ -20,6 +20,9 @@ class ObjectLists final : public SampleSource {
   /// each sample end. `keys`: the key of each sample.
   ObjectLists(std::unique_ptr<const SampleSource> objects, PackedInts ends, Column keys, std::vector<Column> columns);
 
+  /// The number of objects in the list of a sample.
+  int64_t count(int64_t id) const { return end(id) - begin(id); }
+
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return static_cast<int64_t>(ends_.size()); }
   Hash128 version() const override { return version_; }

@@ -115,15 +115,15 @@ SampleSource::Fetch ObjectSource::fetch(int64_t id) const {
   return fetch;
 }
 
-ValuePlaces ObjectSource::value_places(size_t field) const {
-  if (field != kBytes || sizes_ != ObjectSizes::kKnown) return nullptr;
-  return [this](int64_t id, uint64_t bytes) {
+ValuePlaces ObjectSource::value_places(size_t field, std::stop_token /*stop*/) const {
+  if (field != kBytes || sizes_ != ObjectSizes::kKnown) return {};
+  return {[this](int64_t id, uint64_t bytes) {
     Fetch head = fetch(id);
     if (head.size <= bytes) return head;
     head.request.range = ByteRange{0, bytes};
     head.size = bytes;
     return head;
-  };
+  }};
 }
 
 Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {

@@ -45,7 +45,7 @@ class ObjectSource final : public SampleSource, public PlacedSource, private Lea
   std::optional<Identity> identity(int64_t id) const override;
   const LearnedVersions* learned_versions() const override { return learned_versions_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;
-  ValuePlaces value_places(size_t field) const override;
+  ValuePlaces value_places(size_t field, std::stop_token stop) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   bool gathers(size_t field) const override {
     return field >= kFirstColumn && columns_[field - kFirstColumn].gathers();

@@ -299,7 +299,7 @@ void Loader::close() {
   std::shared_ptr<Runner> runner;
   {
     Lock lock(impl_->mutex);
-    impl_->closed = true;
+    impl_->closed.request_stop();
     runner = impl_->runner;
   }
   // Serialises calls of close(), because threads that end here can be joined only once.
@@ -319,7 +319,7 @@ void Loader::close() {
 bool Loader::closed() const {
   if (impl_->in_child()) return true;
   Lock lock(impl_->mutex);
-  return impl_->closed;
+  return impl_->closed.stop_requested();
 }
 
 std::shared_ptr<ForeignCall> Loader::take_call(std::chrono::milliseconds timeout, bool* closed) {

@@ -43,7 +43,7 @@ struct Loader::Impl {
   mutable Mutex mutex;
   std::optional<ErrorLog> errors FOREBAY_GUARDED_BY(mutex);  // set by prepare()
   std::shared_ptr<Runner> runner FOREBAY_GUARDED_BY(mutex);
-  bool closed FOREBAY_GUARDED_BY(mutex) = false;
+  std::stop_source closed FOREBAY_GUARDED_BY(mutex);  // requested by close()
   Mutex closing;  // held while close() ends the runner and the run; not taken under `mutex`
 
   const Description& description() const { return input.description(); }
@@ -55,15 +55,16 @@ struct Loader::Impl {
           "this loader was made before a fork and its threads live in the parent process; make a new Loader in the "
           "child");
     Lock lock(mutex);
-    return closed ? invalid_argument(
-                        "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")
-                  : Status();
+    return closed.stop_requested()
+               ? invalid_argument(
+                     "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")
+               : Status();
   }
 
   // Sets the runner that take_call() and close() use. Null between two runners.
   Status set_runner(std::shared_ptr<Runner> next) {
     Lock lock(mutex);
-    if (closed && next) return cancelled("the loader was closed");
+    if (closed.stop_requested() && next) return cancelled("the loader was closed");
     runner = std::move(next);
     return {};
   }

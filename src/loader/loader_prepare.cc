@@ -17,12 +17,14 @@
 namespace forebay {
 
 PassCallbacks Loader::Impl::pass_callbacks() {
+  const Lock held(mutex);
   return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
           [this](const RowError& error) {
             if (bad_sample(input.options.errors.on_error) == BadSample::kRaise) return error.status;
             Lock lock(mutex);
             return errors->add(ErrorLog::kFilterPass, error);
-          }};
+          },
+          closed.get_token()};
 }
 
 Status Loader::Impl::prepare() {

@@ -12,6 +12,7 @@
 
 #include "base/byte_count.h"
 #include "base/source.h"
+#include "format/joined/stores_of.h"
 #include "pipeline/block_rows.h"
 #include "pipeline/chunk_plan.h"
 #include "pipeline/keyed_stage.h"
@@ -150,16 +151,14 @@ struct BranchPlan {
   }
   /// The store of the data set, or of its first objects. Null if nothing is fetched.
   Store* store() const {
-    if (chunks) return chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
-    return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
+    const std::vector<Store*> all = stores();
+    return all.empty() ? nullptr : all.front();
   }
   /// All stores of the data set: several if its samples lie in objects of several.
   std::vector<Store*> stores() const {
-    std::vector<Store*> all;
-    if (Store* const first = store()) all.push_back(first);
-    if (chunks || all.empty()) return all;
-    for (const SampleSource::Fetch& other : samples().fetch(selection->id_at(0)).others) all.push_back(other.store);
-    return all;
+    if (!chunks && fetches && selection->size() > 0) return stores_of(samples(), selection->id_at(0));
+    Store* const store = chunks && chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
+    return store != nullptr ? std::vector<Store*>{store} : std::vector<Store*>();
   }
   bool has_foreign() const {
     for (const Stage& stage : stages) {

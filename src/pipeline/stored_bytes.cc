@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/reads_nothing.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -51,7 +52,7 @@ bool StoredBytes::find_part(EntryCache& cache, const EntryRef& ref, size_t stage
 void StoredBytes::set(SampleSource::Fetch fetch) {
   store = fetch.store;
   pieces.clear();
-  if (fetch.request.key.empty() && fetch.size == 0) return;  // a sample without stored bytes: an empty list
+  if (reads_nothing(fetch)) return;
   add_piece(pieces, fetch);
   for (SampleSource::Fetch& other : fetch.others) add_piece(pieces, other);
 }

@@ -201,7 +201,7 @@ Result<std::optional<SimulatedParts>> complete(const std::optional<Pipeline>& pi
     return unsupported(
         "simulate() is not for blocks that are made anew in each epoch yet, whose number differs from epoch to epoch; "
         "give .pack() arrange=\"once\", or samples= and sample_bytes=");
-  const OpSpec* const deciding = deciding_step(description);
+  const OpSpec* const deciding = deciding_step_or_filter_of_part(description);
   FOREBAY_ASSIGN(Planned planned,
                  deciding != nullptr ? plan_read(*pipeline, *deciding, options) : plan_unread(description, options));
   if (!planned.is_one() && options.samples > 0)

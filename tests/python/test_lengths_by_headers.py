@@ -314,6 +314,22 @@ def test_a_tar_whose_index_is_not_saved_is_read_whole(tmp_path, monkeypatch):
     assert measuring(bucketed(pictures(path))) > (tmp_path / "0.tar").stat().st_size
 
 
+@pytest.mark.parametrize("unsaved", [0, 1])
+def test_first_bytes_are_read_of_the_tars_whose_index_is_saved(unsaved, tmp_path, capfd):
+    """A tar beside them whose index was removed is read whole, and a warning names it."""
+    paths = [shard(tmp_path / f"{i}.tar", list(members(6))) for i in range(3)]
+    source = pictures(paths, index="beside")
+    known = epoch(bucketed(source))[0]
+    with fb.Loader(bucketed(source), epochs=1, seed=1) as loader:  # which has opened them all
+        (tmp_path / f"{unsaved}.tar.tarindex").unlink()
+        assert len(loader) > 0
+        read = sum(store["bytes"] for store in loader.stats()["stores"])
+        assert batches(loader) == known
+    heads, size = 12 * HEAD, (tmp_path / f"{unsaved}.tar").stat().st_size
+    assert heads + 6 * HEAD < read <= heads + size
+    assert f"1 of 3 shards have no saved index ({paths[unsaved]}): they are read whole" in capfd.readouterr().err
+
+
 @pytest.fixture
 def rows(tmp_path):
     """Rows of 1 to 5 tokens, each of its own number."""

@@ -285,6 +285,19 @@ def test_without_replacement_weights_change_between_epochs():
     loader.close()
 
 
+def test_without_replacement_weights_of_a_part_change_between_its_own_epochs():
+    """An epoch of the zip has 21 draws, and one of its part 5."""
+    noise = fb.arrays(x=np.arange(9)).shuffle().sample(5, replacement=False)
+    loader, _ = advance(fb.zip(fb.arrays(n=np.arange(21)), noise=noise).batch(1), 21)
+    weights = [1] * 4 + [0] * 3 + [1] * 2
+    with pytest.raises(fb.InvalidArgument, match="between epochs only; an epoch of the part 'noise' has 5 draws, and 4 of this one are left: call it behind them, or leave replacement=False out"):
+        loader.set_sampling(weights, part="noise")
+    xs(loader, 4)
+    loader.set_sampling(weights, part="noise")
+    assert len({*values(xs(loader, 9))} - {4, 5, 6}) == 5
+    loader.close()
+
+
 def test_earlier_positions_are_not_known_any_more():
     loader, _ = advance(numbers(), 100, epochs=1)
     loader.set_sampling(THEN)
@@ -382,9 +395,15 @@ def even(parts=("a", "b")):
     return fb.mix({name: fb.arrays(x=np.arange(SIZE)).shuffle() for name in parts}, weights=dict.fromkeys(parts, 1), samples=DRAWS).batch(20)
 
 
+def drawn_parts():
+    part = fb.arrays(x=np.arange(SIZE)).shuffle().sample(weights=FIRST)
+    return fb.mix({"a": part, "b": part}, weights={"a": 1, "b": 1}, samples=DRAWS).batch(20)
+
+
 WHAT_DIFFERS = {
     "weights": (numbers, lambda loader, rank: loader.set_sampling(LAST if rank else THEN, version=7), "another change than rank 0"),
     "version": (numbers, lambda loader, rank: loader.set_sampling(THEN, version=rank), r"version '1'.*rank 0: .*version '0'"),
+    "part": (drawn_parts, lambda loader, rank: loader.set_sampling(THEN, part="ab"[rank]), "part 'b', version .*rank 0: .*part 'a', version"),
     "no call on rank 1": (numbers, lambda loader, rank: rank == 0 and loader.set_sampling(THEN), "rank 1 went on without a change that rank 0 has made"),
     "no call on rank 0": (numbers, lambda loader, rank: rank == 1 and loader.set_sampling(THEN), "rank 0 went on without a change that rank 1 has made"),
     "shares": (even, lambda loader, rank: loader.set_weights({"a": 1, "b": 2 + rank}), r"set_weights\(\) with a: 1, b: 3 in epoch 0, at position 80 .rank 0: .*a: 1, b: 2"),

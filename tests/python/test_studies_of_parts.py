@@ -200,6 +200,14 @@ def test_the_program_says_what_hosts_read_of_parts(photographs, tmp_path):
     assert second["own"] + second["moved"] == 60
 
 
+def test_the_program_says_where_a_filter_of_a_part_of_a_zip_belongs(photographs, tmp_path):
+    large, small = (fb.images(photographs / kind).decode_image().resize((8, 8)) for kind in ("large", "small"))
+    pair = fb.zip(a=large.select("image"), b=small.only(label=[0]).select("label")).batch(4)
+    (tmp_path / "pair.json").write_text(pair.to_json())
+    told = run("plan", tmp_path / "pair.json", "--hosts", 2)
+    assert told.returncode == 1 and "--hosts is not for .only() in the part 'b' of a zip yet" in told.stderr and "put it behind the zip" in told.stderr, told.stderr
+
+
 def test_the_program_says_how_tables_mix(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for name in ("a", "b"):

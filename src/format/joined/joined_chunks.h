@@ -43,8 +43,8 @@ class JoinedChunks final : public ChunkSource, public PlacedSource {
   bool is_of_folder(size_t field) const override;
   bool is_mask(size_t field) const override;
   Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
-  ValuePlaces value_places(size_t field) const override {
-    return field < first_fields_ ? forebay::value_places(*first_, field) : nullptr;
+  ValuePlaces value_places(size_t field, std::stop_token stop) const override {
+    return field < first_fields_ ? forebay::value_places(*first_, field, std::move(stop)) : ValuePlaces();
   }
 
  private:

@@ -5,15 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "format/object_lists.h"
+
 namespace forebay {
 
 bool JoinedPart::fetches() const { return std::ranges::any_of(source->schema(), &Field::fetched); }
 
-bool JoinedPart::lists_objects() const {
-  return source->as_samples() != nullptr && std::ranges::any_of(source->schema(), [](const Field& field) {
-           return field.fetched && field.kind == FieldKind::kBytesList;
-         });
-}
+const ObjectLists* JoinedPart::object_lists() const { return dynamic_cast<const ObjectLists*>(source.get()); }
 
 Status number_draws(std::vector<JoinedPart>& parts, int64_t size) {
   if (std::ranges::none_of(parts, &JoinedPart::drawn)) return {};

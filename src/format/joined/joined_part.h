@@ -12,6 +12,8 @@
 
 namespace forebay {
 
+class ObjectLists;
+
 /// A data set beside others (zip): its samples give some of the fields of the joined ones.
 ///
 /// Most parts have a sample for each joined one. A part with draws of its own has not: any of its
@@ -42,8 +44,8 @@ struct JoinedPart {
   int64_t own_size() const { return passes * pass_size(); }
   /// True if a field of its samples needs their stored objects.
   bool fetches() const;
-  /// True if each of its samples is any number of stored objects.
-  bool lists_objects() const;
+  /// The source, if each of its samples is any number of stored objects; else null.
+  const ObjectLists* object_lists() const;
 };
 
 /// Numbers the combinations of `size` joined samples with those of parts that have draws of their

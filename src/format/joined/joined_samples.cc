@@ -6,13 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/reads_nothing.h"
+#include "format/object_lists.h"
+
 namespace forebay {
-
-namespace {
-
-bool reads_nothing(const SampleSource::Fetch& fetch) { return fetch.request.key.empty() && fetch.size == 0; }
-
-}  // namespace
 
 JoinedSamples::JoinedSamples(std::vector<JoinedPart> parts, int64_t size, std::optional<Hash128> version)
     : parts_(std::move(parts)), size_(size), schema_(joined_schema(parts_)),
@@ -33,11 +30,18 @@ int64_t JoinedSamples::ids() const {
 std::optional<size_t> JoinedSamples::object_of(const std::string& part) const {
   size_t object = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const bool has_one = reads_[i] && !parts_[i].lists_objects();
+    const bool has_one = reads_[i] && parts_[i].object_lists() == nullptr;
     if (parts_[i].name == part) return has_one ? std::optional(object) : std::nullopt;
     object += has_one ? 1 : 0;
   }
   return std::nullopt;
+}
+
+std::vector<Store*> JoinedSamples::stores() const {
+  std::vector<Store*> all;
+  for (const size_t part : parts_as_read())
+    if (samples(part).size() > 0) all.push_back(samples(part).fetch(0).store);
+  return all;
 }
 
 std::optional<Identity> JoinedSamples::identity(int64_t id) const {
@@ -74,14 +78,13 @@ std::vector<size_t> JoinedSamples::parts_as_read() const {
   std::vector<size_t> read;
   for (const bool lists : {false, true})
     for (size_t part = 0; part < parts_.size(); ++part)
-      if (reads_[part] && parts_[part].lists_objects() == lists) read.push_back(part);
+      if (reads_[part] && (parts_[part].object_lists() != nullptr) == lists) read.push_back(part);
   return read;
 }
 
 size_t JoinedSamples::objects_of(size_t part, int64_t id) const {
-  if (!parts_[part].lists_objects()) return 1;
-  const Fetch own = samples(part).fetch(parts_[part].row(id));
-  return reads_nothing(own) ? 0 : 1 + own.others.size();
+  const ObjectLists* const lists = parts_[part].object_lists();
+  return lists == nullptr ? 1 : static_cast<size_t>(lists->count(parts_[part].row(id)));
 }
 
 Status JoinedSamples::load(int64_t id, Buffer fetched, Record& record) const {
@@ -129,11 +132,15 @@ int64_t JoinedSamples::length(size_t field, int64_t id) const {
 }
 
 // A part with draws of its own has another sample each time.
-ValuePlaces JoinedSamples::value_places(size_t field) const {
+ValuePlaces JoinedSamples::value_places(size_t field, std::stop_token stop) const {
   const JoinedPart& part = part_of(field);
-  ValuePlaces own = part.drawn ? nullptr : forebay::value_places(*part.source, fields_[field].field);
-  if (!own) return nullptr;
-  return [&part, own = std::move(own)](int64_t id, uint64_t bytes) { return own(part.row(id), bytes); };
+  if (part.drawn) return {};
+  ValuePlaces places = forebay::value_places(*part.source, fields_[field].field, std::move(stop));
+  if (places)
+    places.find = [&part, own = std::move(places.find)](int64_t id, uint64_t bytes) {
+      return own(part.row(id), bytes);
+    };
+  return places;
 }
 
 bool JoinedSamples::gathers(size_t field) const { return samples(fields_[field].part).gathers(fields_[field].field); }

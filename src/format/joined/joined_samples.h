@@ -27,6 +27,8 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Pla
   /// The number of the part's object among those that fetch() names. Nothing if it has none, or a
   /// list of them.
   std::optional<size_t> object_of(const std::string& part) const;
+  /// The stores of all parts that are read. A sample may name fewer: lists of objects may be empty.
+  std::vector<Store*> stores() const;
   /// The part that gives a field.
   const JoinedPart& part_of(size_t field) const { return parts_[fields_[field].part]; }
 
@@ -47,7 +49,7 @@ class JoinedSamples final : public SampleSource, public KnownLengths, public Pla
   std::shared_ptr<const SampleSource> with_fields(std::span<const std::string> names) const override;
   bool knows_lengths(size_t field) const override;
   int64_t length(size_t field, int64_t id) const override;
-  ValuePlaces value_places(size_t field) const override;
+  ValuePlaces value_places(size_t field, std::stop_token stop) const override;
   bool gathers(size_t field) const override;
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 

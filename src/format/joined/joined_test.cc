@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "base/columns.h"
+#include "forebay/stats/store.h"
 #include "format/arrays.h"
 #include "format/joined/join_rows.h"
 #include "format/joined/joined_samples.h"
 #include "format/joined/part_of_source.h"
+#include "format/joined/stores_of.h"
+#include "format/object_lists.h"
+#include "store/store.h"
 
 namespace forebay {
 namespace {
@@ -136,6 +140,55 @@ TEST(JoinedSamples, are_identified_by_the_samples_of_all_parts) {
   ASSERT_TRUE(straight.identity(0));
   EXPECT_EQ(straight.identity(0), crossed.identity(0));
   EXPECT_NE(straight.identity(1), crossed.identity(1));
+}
+
+/// Is never asked.
+class NoStore final : public Store {
+ public:
+  void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(internal_error("nothing is stored")); }
+  void list(const ListRequest&, std::stop_token, ListDone done) override { done(internal_error("nothing is stored")); }
+  void stat(const std::string&, std::stop_token, StatDone done) override { done(internal_error("nothing is stored")); }
+  std::string display_name(const std::string& key) const override { return key; }
+  StoreStats stats() const override { return {}; }
+};
+
+/// Five objects of a store.
+class Objects final : public SampleSource {
+ public:
+  explicit Objects(Store* store) : store_(store) {}
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return 5; }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return std::to_string(id); }
+  Fetch fetch(int64_t id) const override { return {store_, {key(id), {}, 1, {}}, 1}; }
+  Status load(int64_t /*id*/, Buffer /*fetched*/, Record& record) const override {
+    record.clear();
+    record.emplace_back();
+    return {};
+  }
+
+ private:
+  Store* const store_;
+  const Schema schema_ = [] {
+    Field bytes;
+    bytes.name = "bytes";
+    bytes.kind = FieldKind::kBytes;
+    bytes.fetched = true;
+    return Schema({bytes});
+  }();
+};
+
+TEST(JoinedSamples, have_the_stores_of_all_parts_also_where_a_list_is_empty) {
+  NoStore a, b;
+  PackedInts ends(3, 5);
+  for (const uint64_t end : {0, 2, 5}) ends.push_back(end);
+  auto lists =
+      std::make_shared<ObjectLists>(std::make_unique<Objects>(&b), std::move(ends), Column(), std::vector<Column>());
+  const JoinedSamples joined({{"cover", "cover/", std::make_shared<Objects>(&a)}, {"pages", "pages/", lists}}, 3);
+  EXPECT_EQ(joined.fetch(0).others.size(), 0u) << "the first list is empty";
+  EXPECT_EQ(joined.fetch(2).others.size(), 3u);
+  EXPECT_EQ(stores_of(joined, 0), (std::vector<Store*>{&a, &b}));
 }
 
 TEST(JoinedSamples, number_all_combinations_with_parts_that_have_draws_of_their_own) {

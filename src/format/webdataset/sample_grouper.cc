@@ -55,7 +55,7 @@ Status SampleGrouper::add(const TarMember& member) {
     link_numbers_.push_back(*link);
     index_.links.push_back({static_cast<uint32_t>(index_.files.size()), false, 0});
   }
-  index_.files.push_back({known->second, member.size, member.data});
+  index_.files.push_back({known->second, (member.data - index_.end) / kTarBlockBytes, member.size});
   index_.end = member.data + whole_tar_blocks(member.size);
   return {};
 }

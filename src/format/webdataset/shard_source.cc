@@ -120,10 +120,10 @@ Result<std::shared_ptr<const ChunkSource>> ShardSource::with_fields(std::span<co
       std::make_shared<ShardSource>(chunks_, std::move(fields), std::move(columns)));
 }
 
-ValuePlaces ShardSource::value_places(size_t field) const {
+ValuePlaces ShardSource::value_places(size_t field, std::stop_token stop) const {
   const std::optional<size_t> file = field_of_column(*chunks_, schema_[field].name);
-  if (!file || schema_[field].kind != FieldKind::kBytes) return nullptr;
-  return find_shard_places(chunks_, *file);
+  if (!file || schema_[field].kind != FieldKind::kBytes) return {};
+  return find_shard_places(chunks_, *file, std::move(stop));
 }
 
 }  // namespace forebay

@@ -36,7 +36,7 @@ class ShardSource final : public ChunkSource, public PlacedSource {
   Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const override;
   std::optional<Hash128> chunk_identity(int64_t chunk) const override;
   Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
-  ValuePlaces value_places(size_t field) const override;
+  ValuePlaces value_places(size_t field, std::stop_token stop) const override;
 
  private:
   const ShardChunks::Chunk& chunk_at(int64_t chunk) const { return chunks_->chunks[static_cast<size_t>(chunk)]; }

@@ -75,7 +75,7 @@ bool read_sample(Numbers& in, uint64_t tar_bytes, std::vector<TarIndex::Link>::c
   for (uint64_t count = in.next(length / kTarBlockBytes); count > 0 && in.good(); --count) {
     const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
     const bool is_link = link != index.links.end() && link->file == index.files.size();
-    index.files.push_back({extension, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0), 0});
+    index.files.push_back({extension, 1, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0)});
     // next() also accepts the limit itself, which is one too many here.
     if (extension >= index.extensions.size()) return false;
     stored += kTarBlockBytes + (is_link ? 0 : whole_tar_blocks(index.files.back().bytes));
@@ -88,45 +88,17 @@ bool read_sample(Numbers& in, uint64_t tar_bytes, std::vector<TarIndex::Link>::c
   return true;
 }
 
-/// Goes through the files of an index in order, with what lies between each and the one before.
-class FileGaps {
- public:
-  explicit FileGaps(const TarIndex& index) : index_(index), link_(index.links.begin()) {}
-
-  /// Goes to a sample. Its files follow in order.
-  void begin(size_t sample) { at_ = index_.samples[sample].begin; }
-  /// Offset of the end of the file before, or of the sample's beginning.
-  uint64_t at() const { return at_; }
-  /// Passes a file whose data begins at `data`.
-  void pass(size_t file, uint64_t data) {
-    const bool is_link = link_ != index_.links.end() && link_->file == file;
-    at_ = data + (is_link ? 0 : whole_tar_blocks(index_.files[file].bytes));
-    if (is_link) ++link_;
-  }
-
- private:
-  const TarIndex& index_;
-  std::vector<TarIndex::Link>::const_iterator link_;
-  uint64_t at_ = 0;
-};
-
-/// Writes how many blocks lie before the data of each file, for files with more than a header.
+/// Writes the gaps before files that have more than a header before them.
 std::string gaps_to_bytes(const TarIndex& index) {
   std::string gaps;
   uint64_t count = 0;
   size_t after = 0;  // the file behind the last one written
-  FileGaps files(index);
-  for (size_t sample = 0, file = 0; sample < index.samples.size(); ++sample) {
-    files.begin(sample);
-    for (const size_t end = file + index.files_of(sample).size(); file < end; ++file) {
-      const uint64_t blocks = (index.files[file].data - files.at()) / kTarBlockBytes;
-      files.pass(file, index.files[file].data);
-      if (blocks == 1) continue;
-      put_number(gaps, file - after);
-      put_number(gaps, blocks);
-      after = file + 1;
-      ++count;
-    }
+  for (size_t file = 0; file < index.files.size(); ++file) {
+    if (index.files[file].gap == 1) continue;
+    put_number(gaps, file - after);
+    put_number(gaps, index.files[file].gap);
+    after = file + 1;
+    ++count;
   }
   std::string bytes;
   put_number(bytes, count);
@@ -137,20 +109,20 @@ std::string gaps_to_bytes(const TarIndex& index) {
 bool read_gaps(Numbers& in, uint64_t tar_bytes, TarIndex& index) {
   uint64_t count = in.next(in.left() / 2);
   uint64_t next = count > 0 ? in.next(index.files.size()) : UINT64_MAX;
-  FileGaps files(index);
+  TarFilePlaces places(index);
   for (size_t sample = 0, file = 0; sample < index.samples.size() && in.good(); ++sample) {
-    files.begin(sample);
+    places.begin(sample);
     for (const size_t end = file + index.files_of(sample).size(); file < end; ++file) {
       uint64_t blocks = 1;
       if (file == next) {
         blocks = in.next(tar_bytes / kTarBlockBytes);
         next = --count > 0 ? file + 1 + in.next(index.files.size()) : UINT64_MAX;
       }
-      index.files[file].data = files.at() + blocks * kTarBlockBytes;
-      files.pass(file, index.files[file].data);
-      if (blocks == 0 || files.at() > index.end_of(sample)) return false;
+      index.files[file].gap = blocks;
+      places.next();
+      if (blocks == 0 || places.at() > index.end_of(sample)) return false;
     }
-    if (files.at() != index.end_of(sample)) return false;
+    if (places.at() != index.end_of(sample)) return false;
   }
   return count == 0;
 }
@@ -161,6 +133,24 @@ std::span<const TarIndex::File> TarIndex::files_of(size_t sample) const {
   const size_t first = samples[sample].first_file;
   const size_t last = sample + 1 < samples.size() ? samples[sample + 1].first_file : files.size();
   return std::span(files).subspan(first, last - first);
+}
+
+void TarFilePlaces::begin(size_t sample) {
+  file_ = index_.samples[sample].first_file;
+  at_ = index_.samples[sample].begin;
+}
+
+ByteRange TarFilePlaces::next() {
+  const bool is_link = link_ != index_.links.end() && link_->file == file_;
+  const TarIndex::File& file = index_.files[file_++];
+  at_ += file.gap * kTarBlockBytes;
+  if (is_link) {
+    const TarIndex::Link& link = *link_++;
+    return link.found ? ByteRange{link.data, file.bytes} : ByteRange{};
+  }
+  const ByteRange content = {at_, file.bytes};
+  at_ += whole_tar_blocks(file.bytes);
+  return content;
 }
 
 Hash128 TarIndex::content_hash() const { return hash128(content_to_bytes()); }

@@ -21,9 +21,11 @@ struct TarIndex {
   static constexpr size_t kMaxExtensions = 256, kMostFiles = UINT32_MAX;
 
   struct File {
-    uint32_t extension = 0;  ///< index into `extensions`
-    uint64_t bytes = 0;      ///< size; for a link that of the file it leads to
-    uint64_t data = 0;       ///< offset in the tar of its data; for a link the end of its header
+    uint64_t extension : 16 = 0;  ///< index into `extensions`
+    /// Blocks from the end of the file before, or from the sample's beginning, to its data: 1 if
+    /// only its header lies there.
+    uint64_t gap : 48 = 0;
+    uint64_t bytes = 0;  ///< size; for a link that of the file it leads to
   };
   /// A file that is a link; its data is elsewhere in the tar.
   struct Link {
@@ -70,6 +72,26 @@ struct TarIndex {
 
  private:
   std::string content_to_bytes() const;
+};
+
+/// Goes through the files of an index in order, and finds where their content lies.
+class TarFilePlaces {
+ public:
+  explicit TarFilePlaces(const TarIndex& index) : index_(index), link_(index.links.begin()) {}
+
+  /// Goes to a sample. All of its files follow.
+  void begin(size_t sample);
+  /// Passes a file, and returns the range of its content: for a link that of the file it leads to,
+  /// and nothing if there is none.
+  ByteRange next();
+  /// Offset of the end of the file before, or of the sample's beginning.
+  uint64_t at() const { return at_; }
+
+ private:
+  const TarIndex& index_;
+  std::vector<TarIndex::Link>::const_iterator link_;
+  size_t file_ = 0;
+  uint64_t at_ = 0;
 };
 
 }  // namespace forebay

@@ -10,13 +10,16 @@ namespace forebay {
 
 namespace {
 
+/// Of the payload. Indexes of another format are stale.
+constexpr int kFormat = 2;
 constexpr IndexKind kTarKind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
 
 /// An index next to its shard omits the folder, so that both can be moved together.
 std::string index_identity(const TarIndexFiles::Shard& shard, TarIndexFiles::Place place, NameSplit split) {
   const bool beside = place == TarIndexFiles::Place::kBesideShards;
   const std::string name = beside ? std::filesystem::path(shard.name).filename().string() : shard.name;
-  return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);
+  return fmt::format("format {}\n{} {}{}\n{}\n", kFormat, shard.size, shard.version,
+                     split == NameSplit::kLastDot ? " last" : "", name);
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ void TarIndexFiles::log_problems() const {
                               problem.count > 1 ? ", …" : ""));
   };
   log_problem(damaged_, "are damaged: they were made anew");
-  log_problem(stale_, "are of another state of their shards: they were made anew");
+  log_problem(stale_, "are of another state of their shards, or of another release: they were made anew");
   log_problem(unwritten_, "cannot be written: headers are read again each time");
 }
 

@@ -16,7 +16,7 @@ TarIndex small_index() {
   TarIndex index;
   index.extensions = {"jpg"};
   index.samples = {{0, 0, 3}};
-  index.files = {{0, 17, 512}};
+  index.files = {{0, 1, 17}};
   index.end = 1024;
   return index;
 }
@@ -48,6 +48,19 @@ TEST_F(TarIndexFilesTest, beside_their_shards_go_with_the_folder_but_not_with_an
   fs::rename(beside.path(here), beside.path(other));
   EXPECT_FALSE(beside.load(other));
   EXPECT_FALSE(beside.load(here));
+}
+
+TEST_F(TarIndexFilesTest, of_another_release_are_made_anew) {
+  const TarIndexFiles beside("", TarIndexFiles::Place::kBesideShards);
+  const TarIndexFiles::Shard here{scratch_.path() + "/a.tar", 4096, 7};
+  const IndexKind kind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
+  ASSERT_TRUE(save_index_file(kind, beside.path(here), "4096 7\na.tar\n", small_index().to_bytes(), 0644));
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(beside.load(here));
+  beside.log_problems();
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("of another release: they were made anew"), std::string::npos) << told;
+  EXPECT_EQ(told.find("damaged"), std::string::npos) << told;
 }
 
 TEST_F(TarIndexFilesTest, of_a_shard_that_has_changed_are_not_found) {

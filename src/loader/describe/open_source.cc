@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/chunk_source.h"
+#include "format/joined/stores_of.h"
 #include "loader/describe/check.h"
 #include "loader/describe/parted_source.h"
 #include "loader/describe/sources.h"
@@ -41,9 +42,7 @@ std::shared_ptr<void> begin_reading(const Source& source) {
   if (const auto* chunks = source.as_chunks()) {
     mark(chunks->chunk_fetch(0).store);
   } else {
-    const SampleSource::Fetch fetch = source.as_samples()->fetch(0);
-    mark(fetch.store);
-    for (const SampleSource::Fetch& other : fetch.others) mark(other.store);
+    for (Store* const store : stores_of(*source.as_samples(), 0)) mark(store);
   }
   return marks;
 }

@@ -121,6 +121,7 @@ class ZipOpener {
   }
 
   const JoinedPart& first() const { return parts_.front(); }
+  bool first_repeats() const { return find_step(source_.parts.front().pipeline, OpEffect::kRepeating) != nullptr; }
 
   Status open_parts() {
     for (const PipelinePart& part : source_.parts) {
@@ -137,7 +138,7 @@ class ZipOpener {
       cuts_extensions_.push_back(cuts_extension(part));
       parts_.push_back({part.name, name_in_zip(part.name, ""), std::move(opened)});
       parts_.back().drawn = catalog().has_own_draws(source_, part);
-      if (parts_.back().lists_objects() && find_step(part.pipeline, OpEffect::kCaching) != nullptr)
+      if (parts_.back().object_lists() != nullptr && find_step(part.pipeline, OpEffect::kCaching) != nullptr)
         return unsupported(
             fmt::format("zip: a sample of the part '{}' is a list of objects, and a cache in a part has one of each; "
                         "put .cache() behind the zip",
@@ -152,8 +153,7 @@ class ZipOpener {
     const auto alone = [](const JoinedPart& part) {
       return part.drawn || (part.source->as_chunks() == nullptr && part.fetches());
     };
-    const bool repeats = find_step(source_.parts.front().pipeline, OpEffect::kRepeating) != nullptr;
-    chunked_ = first().source->as_chunks() != nullptr && !repeats && std::ranges::none_of(parts_, alone);
+    chunked_ = first().source->as_chunks() != nullptr && !first_repeats() && std::ranges::none_of(parts_, alone);
     for (size_t part = chunked_ ? 1 : 0; part < parts_.size(); ++part) {
       if (const auto chunks = shared_as_chunks(parts_[part].source)) {
         FOREBAY_ASSIGN(parts_[part].source, held(parts_[part].name, chunks));
@@ -167,11 +167,13 @@ class ZipOpener {
     auto rows = HeldRows::read(std::move(chunks), most, options_.stop);
     if (rows.ok()) return std::shared_ptr<const Source>(std::move(*rows));
     if (rows.status().code() != Code::kOutOfBudget) return rows.status();
+    const bool repeats = part == first().name && first_repeats();
     return out_of_budget(
-        fmt::format("zip: the part '{}' is a table or tar that is not the first part, or that is beside "
-                    "files or draws, or repeats: {}; put it first beside arrays and smaller tables, or read fewer "
-                    "columns",
-                    part, rows.status().message()),
+        fmt::format("zip: the part '{}' is a table or tar that {}: {}; {}, or read fewer columns", part,
+                    repeats ? "repeats" : "is not the first part, or that is beside files or draws",
+                    rows.status().message(),
+                    repeats ? "leave .repeat() out of it, or put it behind the zip"
+                            : "put it first beside arrays and smaller tables"),
         rows.status().bytes_needed());
   }
 
@@ -218,9 +220,13 @@ class ZipOpener {
     std::vector<size_t> numbers;  // of these among all parts
     for (size_t part = 0; part < parts_.size(); ++part) {
       if (parts_[part].drawn) continue;
+      if (part > 0 && parts_[part].passes > 1)
+        return invalid_argument(
+            fmt::format("zip: the part '{}' has its samples {} times; only the first part may have several samples of "
+                        "one value: leave .repeat() out of '{}'",
+                        parts_[part].name, parts_[part].passes, parts_[part].name));
       parts.push_back(parts_[part]);
-      // Its passes are alike.
-      if (part == 0) parts.front().passes = 1;
+      parts.back().passes = 1;  // those of the first part are alike
       numbers.push_back(part);
     }
     if (chunked_) {

@@ -84,13 +84,17 @@ Result<std::shared_ptr<const GivenWeights>> given(const SampleWeights& weights, 
 }
 
 // Weights may change inside a pass if the rest of it does not depend on what has come.
-Status check_inside(const GivenWeights& given, const Order::Use& draw) {
-  if (draw.position == 0) return {};
-  if (given.draws.once)
-    return refused("with replacement=False no sample comes twice in an epoch, so weights change between epochs only");
-  if (given.draws.count > int64_t{1} << 30)
-    return refused("an epoch has more than 2^30 draws, so weights change between epochs only");
-  return {};
+// The draws of a part have epochs of their own, which end elsewhere than those of the pipeline.
+Status check_inside(const GivenWeights& given, const std::string& path, const Order::Use& draw) {
+  const int64_t count = given.draws.count;
+  if (draw.position == 0 || (!given.draws.once && count <= int64_t{1} << 30)) return {};
+  return refused(fmt::format(
+      "{}, so weights change between epochs only; an epoch{} has {} draws, and {} of this one are left: call it behind "
+      "them{}",
+      given.draws.once ? "with replacement=False no sample comes twice in an epoch"
+                       : "an epoch has more than 2^30 draws",
+      path.empty() ? "" : fmt::format(" of the part '{}'", path), count, count - draw.position,
+      given.draws.once ? ", or leave replacement=False out" : ""));
 }
 
 // The number of the next draw of a branch, and of its parts that are drawn as often.
@@ -110,7 +114,7 @@ Result<DataPlan> with_draws(const SampleWeights& weights, const DataPlan& data, 
       before->second.version == branch.given->version)
     return changed;
   const int64_t next = next_draw(data, number, at);
-  FOREBAY_RETURN_IF_ERROR(check_inside(*branch.given, Numbering(branch.given->draws.count).use_of(next)));
+  FOREBAY_RETURN_IF_ERROR(check_inside(*branch.given, path, Numbering(branch.given->draws.count).use_of(next)));
   changed.changes.redrawn[path] = {next, branch.given->version, branch.given->hash};
   changed.changes.since = at;
   return changed;
@@ -121,7 +125,8 @@ Result<DataPlan> with_draws(const SampleWeights& weights, const DataPlan& data, 
 PlanEdit set_sample_weights(std::vector<double> weights, std::string version, std::string part) {
   const auto all =
       std::make_shared<const SampleWeights>(SampleWeights{std::move(weights), std::move(version), std::move(part)});
-  return {"set_sampling()", fmt::format("version '{}', weights {}", all->version, all->hash().substr(0, 12)),
+  return {"set_sampling()",
+          fmt::format("part '{}', version '{}', weights {}", all->part, all->version, all->hash().substr(0, 12)),
           kNeedsDraws,
           [all](const Description&, const DataPlan& data, const Cursor& at) { return with_draws(*all, data, at); }};
 }

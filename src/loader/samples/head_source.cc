@@ -21,7 +21,7 @@ class HeadsOfSamples final : public SampleSource {
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return whole().size(); }
   Hash128 version() const override { return whole().version(); }
-  uint64_t index_bytes() const override { return whole().index_bytes(); }
+  uint64_t index_bytes() const override { return whole().index_bytes() + heads_.places.memory_bytes; }
   std::string key(int64_t id) const override { return whole().key(id); }
   Fetch fetch(int64_t id) const override { return heads_.places(id, heads_.bytes); }
   Status load(int64_t /*id*/, Buffer fetched, Record& record) const override {
@@ -46,12 +46,17 @@ uint64_t end_of(const ByteRange& range) { return range.offset + range.length; }
 /// The beginnings of values that lie in chunks, in as few reads as come from one place.
 class HeadsInChunks final : public ChunkSource {
  public:
-  explicit HeadsInChunks(ValueHeads heads) : heads_(std::move(heads)), schema_({whole().schema()[heads_.field]}) {}
+  explicit HeadsInChunks(ValueHeads heads) : heads_(std::move(heads)), schema_({whole().schema()[heads_.field]}) {
+    if (chunks() > 0) store_ = whole().chunk_fetch(0).store;
+    for (int64_t chunk = 0; chunk < chunks(); ++chunk) costs_.push_back(cost_of(chunk));
+  }
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return whole().size(); }
   Hash128 version() const override { return whole().version(); }
-  uint64_t index_bytes() const override { return whole().index_bytes(); }
+  uint64_t index_bytes() const override {
+    return whole().index_bytes() + heads_.places.memory_bytes + costs_.size() * sizeof(ChunkCost);
+  }
   std::string key(int64_t id) const override { return whole().key(id); }
 
   int64_t chunks() const override { return whole().chunks(); }
@@ -62,19 +67,9 @@ class HeadsInChunks final : public ChunkSource {
     return std::shared_ptr<const ChunkSource>(std::make_shared<HeadsInChunks>(*this));
   }
 
-  ChunkCost chunk_cost(int64_t chunk) const override {
-    const Reads reads = reads_of(chunk);
-    const auto rows = static_cast<uint64_t>(chunk_begin(chunk + 1) - chunk_begin(chunk));
-    ChunkCost cost = {0, (rows + 1) * sizeof(int64_t)};
-    for (const ReadRequest& request : reads.requests) cost.fetched_bytes += request.range->length;
-    for (const Head& head : reads.heads) cost.decoded_bytes += head.length;
-    return cost;
-  }
+  ChunkCost chunk_cost(int64_t chunk) const override { return costs_[static_cast<size_t>(chunk)]; }
 
-  ChunkFetch chunk_fetch(int64_t chunk) const override {
-    Reads reads = reads_of(chunk);
-    return {reads.store, std::move(reads.requests)};
-  }
+  ChunkFetch chunk_fetch(int64_t chunk) const override { return {store_, reads_of(chunk).requests}; }
 
   Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& /*memory*/) const override {
     Reads reads = reads_of(chunk);
@@ -108,7 +103,6 @@ class HeadsInChunks final : public ChunkSource {
     uint64_t offset = 0, length = 0;  // in the bytes of the request
   };
   struct Reads {
-    Store* store = nullptr;
     std::vector<ReadRequest> requests;
     std::vector<Head> heads;
   };
@@ -133,10 +127,9 @@ class HeadsInChunks final : public ChunkSource {
     Reads reads;
     for (auto& [id, place] : places_of(chunk)) {
       const ByteRange range = *place.request.range;
-      if (reads.store == nullptr ||
+      if (reads.requests.empty() ||
           range.offset > end_of(*reads.requests.back().range) + most_bytes_between(*place.store))
         reads.requests.push_back(std::move(place.request));
-      reads.store = place.store;
       ByteRange& read = *reads.requests.back().range;
       read.length = std::max(end_of(read), end_of(range)) - read.offset;
       reads.heads.push_back({id, reads.requests.size() - 1, range.offset - read.offset, range.length});
@@ -144,8 +137,19 @@ class HeadsInChunks final : public ChunkSource {
     return reads;
   }
 
+  ChunkCost cost_of(int64_t chunk) const {
+    const Reads reads = reads_of(chunk);
+    const auto rows = static_cast<uint64_t>(chunk_begin(chunk + 1) - chunk_begin(chunk));
+    ChunkCost cost = {0, (rows + 1) * sizeof(int64_t)};
+    for (const ReadRequest& request : reads.requests) cost.fetched_bytes += request.range->length;
+    for (const Head& head : reads.heads) cost.decoded_bytes += head.length;
+    return cost;
+  }
+
   const ValueHeads heads_;
   const Schema schema_;
+  Store* store_ = nullptr;        // also of chunks without a place
+  std::vector<ChunkCost> costs_;  // of each chunk, since runs ask for it under a lock
 };
 
 }  // namespace

@@ -48,18 +48,18 @@ double length_of_value(const Value& value) {
 
 }  // namespace
 
-std::optional<LengthsByHeaders> LengthsByHeaders::find(const CompileInput& input, size_t step,
-                                                       const std::string& field) {
+std::optional<LengthsByHeaders> LengthsByHeaders::find(const CompileInput& input, size_t step, const std::string& field,
+                                                       std::stop_token stop) {
   const Schema& all = input.source->schema();
   const Inference inference = infer(*input.description, all, catalog(), Rules::kFields);
   const NeededSteps needed = needed_steps(*input.description, step, inference, LiveFields({field}), catalog(),
                                           [&](const LiveFields&) { return all; });
   LengthsByHeaders found(input);
-  if (!found.take_steps(needed.description, field)) return std::nullopt;
+  if (!found.take_steps(needed.description, field, std::move(stop))) return std::nullopt;
   return found;
 }
 
-bool LengthsByHeaders::take_steps(const Description& needed, const std::string& field) {
+bool LengthsByHeaders::take_steps(const Description& needed, const std::string& field, std::stop_token stop) {
   const std::vector<OpSpec>& steps = needed.steps();
   const auto decoder = std::ranges::find(steps.begin() + 1, steps.end(), SizeEffect::kByHeader,
                                          [](const OpSpec& op) { return definition_of(op).sizes; });
@@ -77,7 +77,7 @@ bool LengthsByHeaders::take_steps(const Description& needed, const std::string& 
   named.description = &needed;
   if (const std::optional<std::string> name = name_in_source(named, at, encoded_)) {
     in_source_ = input_->source->schema().find(*name);
-    if (in_source_) places_ = value_places(*input_->source, *in_source_);
+    if (in_source_) places_ = value_places(*input_->source, *in_source_, std::move(stop));
   }
   return true;
 }

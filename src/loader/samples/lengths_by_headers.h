@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ namespace forebay {
 class LengthsByHeaders {
  public:
   /// Finds those of the field as it is before step `step` of the input's description. Nothing if a
-  /// step before goes by more than the sizes of pictures. The input must outlive the result.
-  static std::optional<LengthsByHeaders> find(const CompileInput& input, size_t step, const std::string& field);
+  /// step before goes by more than the sizes of pictures. The input must outlive the result. May
+  /// read saved indices, until it is stopped.
+  static std::optional<LengthsByHeaders> find(const CompileInput& input, size_t step, const std::string& field,
+                                              std::stop_token stop);
 
   /// Returns the lengths by index in the selection; kLeftOut for samples that are bad and left out.
   /// `step`: the one that needs them, as messages name it.
@@ -34,7 +37,7 @@ class LengthsByHeaders {
 
  private:
   explicit LengthsByHeaders(const CompileInput& input) : input_(&input) {}
-  bool take_steps(const Description& needed, const std::string& field);
+  bool take_steps(const Description& needed, const std::string& field, std::stop_token stop);
   bool take_decoder(const OpSpec& decoder, const Schema& before, const Schema& after);
   bool take_changes(const Description& needed, size_t begin, const std::vector<Schema>& schemas);
   Description reading(uint64_t head_bytes) const;

@@ -142,7 +142,7 @@ Status add_pixels(const Batch& batch, std::vector<double>& lengths) {
 Result<std::optional<std::vector<double>>> picture_lengths(const CompileInput& input, size_t step,
                                                            const std::string& field, const SizingInput& sizes,
                                                            const PassCallbacks& callbacks) {
-  if (const auto headers = LengthsByHeaders::find(input, step, field)) {
+  if (const auto headers = LengthsByHeaders::find(input, step, field, callbacks.stop)) {
     FOREBAY_ASSIGN(std::vector<double> lengths,
                    headers->measure(place_of(input.description->steps(), step), sizes, callbacks));
     return std::optional(std::move(lengths));
@@ -344,10 +344,11 @@ Result<std::vector<float>> measured(const CompileInput& input, size_t step, cons
                                     const PassCallbacks& callbacks) {
   const auto begun = std::chrono::steady_clock::now();
   bool all_good = true;
-  const PassCallbacks watched{callbacks.on_runner, [&](const RowError& error) {
-                                all_good = false;
-                                return callbacks.on_bad_sample(error);
-                              }};
+  PassCallbacks watched = callbacks;
+  watched.on_bad_sample = [&](const RowError& error) {
+    all_good = false;
+    return callbacks.on_bad_sample(error);
+  };
   std::vector<float> lengths(static_cast<size_t>(pass.input().selection->size()), 1);
   FOREBAY_ASSIGN(const auto of_pictures, picture_lengths(input, step, field, sizes, watched));
   for (size_t index = 0; of_pictures && index < lengths.size(); ++index)

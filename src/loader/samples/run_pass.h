@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "forebay/batch.h"
@@ -20,6 +21,8 @@ struct PassCallbacks {
   /// Called with every sample that is bad. A returned error ends the pass; with OK, the sample is
   /// left out.
   std::function<Status(const RowError&)> on_bad_sample;
+  /// Ends waits in which there is no runner.
+  std::stop_token stop = {};
 };
 
 /// Reads all samples of the selection in the order of their ids, and calls `each` with the batches.

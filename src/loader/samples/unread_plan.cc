@@ -22,9 +22,14 @@ const OpSpec* first_deciding_step(const std::vector<Branch>& branches) {
     if (const OpSpec* const step = find_step(branch.description, OpEffect::kDrawing)) return step;
     if (const OpSpec* const step = measuring_step(branch.description)) return step;
     if (const OpSpec* const step = first_deciding_step(branch.choosing)) return step;
+  }
+  return nullptr;
+}
+
+const OpSpec* filter_of_part(const std::vector<Branch>& branches) {
+  for (const Branch& branch : branches)
     for (const Branch& part : branch.choosing)
       if (const OpSpec* const step = find_step(part.description, OpEffect::kSelection)) return step;
-  }
   return nullptr;
 }
 
@@ -63,6 +68,11 @@ Status choose_unread(BranchData* branch, int64_t size, std::string_view what) {
 }
 
 const OpSpec* deciding_step(const Description& description) { return first_deciding_step(branches_of(description)); }
+
+const OpSpec* deciding_step_or_filter_of_part(const Description& description) {
+  const OpSpec* const step = deciding_step(description);
+  return step != nullptr ? step : filter_of_part(branches_of(description));
+}
 
 Result<DataPlan> unread_plan(const Description& description, std::shared_ptr<const Source> source,
                              const std::map<std::string, int64_t>& sizes, uint64_t seed, std::string_view what) {

@@ -12,9 +12,10 @@
 namespace forebay {
 
 /// Returns the first step that decides, perhaps by values that are read, how often a sample comes or
-/// in which batch; null if there is none. Filters are not such steps, except in a part of a zip: which
-/// samples are joined there follows from them.
+/// in which batch; null if there is none. Filters are not such steps.
 const OpSpec* deciding_step(const Description& description);
+/// The same, or else a filter in a part of a zip: which samples are joined there follows from it.
+const OpSpec* deciding_step_or_filter_of_part(const Description& description);
 
 /// Returns the plan of a pipeline as far as it is known without reading rows: samples that a
 /// `.filter()` drops are still included, and a `.pack()` is ignored. `source` is its open source. If that is null, `sizes` has

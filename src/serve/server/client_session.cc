@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "forebay/ledger.h"
+#include "runtime/buffer_pool.h"
 #include "serve/wire/ledger_message.h"
 #include "serve/wire/portable_object.h"
 
@@ -85,13 +87,18 @@ Status ClientSession::greet() {
 }
 
 // Answers requests until the connection ends.
-void ClientSession::serve() {
-  Status status = greet();
-  while (status.ok()) {
-    Result<std::optional<Frame>> frame = channel_.receive(std::chrono::minutes(1));
-    status = frame.status();
-    if (status.ok() && frame->has_value()) status = answer(**frame);
+Status ClientSession::answer_all() try {
+  FOREBAY_RETURN_IF_ERROR(greet());
+  while (true) {
+    FOREBAY_ASSIGN(const std::optional<Frame> frame, channel_.receive(std::chrono::minutes(1)));
+    if (frame) FOREBAY_RETURN_IF_ERROR(answer(*frame));
   }
+} catch (const std::bad_alloc&) {  // an error of this client, and not the end of the server
+  return system_lacks_memory();
+}
+
+void ClientSession::serve() {
+  const Status status = answer_all();
   // Tells the client why the connection ends, unless the client has ended it.
   if (status.code() != Code::kUnavailable) (void)channel_.send(MessageType::kFailed, to_message(status));
 }

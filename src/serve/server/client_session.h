@@ -63,6 +63,7 @@ class ClientSession {
   Status greet();
   Status check_hello(const Frame& frame);
   void serve();
+  Status answer_all();
   Status answer(const Frame& frame);
   Result<std::string> answer_of(const Frame& frame);
   Result<std::string> answer_of_loader(const Frame& frame, Feed& feed);

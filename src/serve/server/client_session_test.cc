@@ -118,6 +118,17 @@ TEST(ClientSession, answers_about_the_server_before_there_is_a_loader) {
   EXPECT_TRUE(running.client().status_of(MessageType::kClose).ok()) << "there is nothing to close";
 }
 
+TEST(ClientSession, ends_with_an_error_if_a_request_takes_more_memory_than_there_is) {
+  const auto sharing = test_sharing();
+  sharing->status = []() -> std::string { throw std::bad_alloc(); };
+  RunningSession running(*sharing);
+  ASSERT_TRUE(running.client().greet().ok());
+  EXPECT_EQ(running.client().status_of(MessageType::kStatus).code(), Code::kOutOfBudget);
+  EXPECT_TRUE(running.client().hung_up());
+  running.join();
+  EXPECT_TRUE(running.session().over());
+}
+
 TEST(ClientSession, refuses_requests_to_a_loader_that_is_not_there_and_goes_on) {
   const auto sharing = test_sharing();
   RunningSession running(*sharing);
