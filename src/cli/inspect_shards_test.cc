@@ -9,7 +9,7 @@ TarIndex two_samples() {
   TarIndex index;
   index.extensions = {"jpg", "cls", "pyd"};
   index.samples = {{0, 0, 1}, {3072, 3, 1}};
-  index.files = {{0, 600}, {1, 1}, {2, 5}, {0, 100}};
+  index.files = {{0, 1, 600}, {1, 1, 1}, {2, 1, 5}, {0, 1, 100}};
   index.end = 4096;
   return index;
 }

@@ -53,7 +53,7 @@ TarIndex small_tar_index() {
   TarIndex index;
   index.extensions = {"jpg"};
   index.samples = {{0, 0, 3}};
-  index.files = {{0, 17}};
+  index.files = {{0, 1, 17}};
   index.end = 1024;
   return index;
 }
