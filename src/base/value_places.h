@@ -10,9 +10,9 @@
 
 namespace forebay {
 
-/// Where the values of one field are stored, for readers to which their beginnings suffice. Called
-/// with the id of a sample, it returns the read of the first `bytes` of its value, or of all if it
-/// has fewer. A read without a store means that the sample has no such place, or is bad.
+/// Finds the places where the values of one field are stored, for readers that need only their
+/// beginnings. Called with the id of a sample, it returns the read of the first `bytes` of its
+/// value, or of all if it has fewer. A read without a store means that the sample has no such place, or is bad.
 struct ValuePlaces {
   std::function<SampleSource::Fetch(int64_t id, uint64_t bytes)> find;
   uint64_t memory_bytes = 0;  ///< that they take beside the source

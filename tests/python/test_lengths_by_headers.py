@@ -254,7 +254,7 @@ def test_first_bytes_are_read_of_pictures_in_tars(tmp_path, form):
     by_pass = decoded(source.decode_image()).patchify(14, merge=2, max_pixels=30_000).bucket(by="patches", tokens=400, ragged="patches")
     assert epoch(known)[0] == epoch(by_pass)[0]
     # The indices of the tars were saved by now.
-    # The heads of a tar are read again where some of its samples are planned after the others were measured.
+    # On a busy machine the heads of one tar were seen to be read twice. It is not known why.
     assert measuring(known) in (18 * HEAD, 27 * HEAD, 36 * HEAD)
     assert measuring(bucketed(source.take(3))) in (3 * HEAD, 6 * HEAD)
 

@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 
-/// Of the payload. Indexes of another format are stale.
+/// The format of the payload. Indexes of another format are stale.
 constexpr int kFormat = 2;
 constexpr IndexKind kTarKind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
 

@@ -44,8 +44,8 @@ struct RunSetup {
 
 /// The steps of a loader over its data: over data sets (DataSetRun), over a stream (StreamRun), over
 /// parts that are either (StreamPartRun), and over any of these with replayed samples (ReplayRun, a
-/// decorator). A loader owns one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
-/// come from any thread.
+/// decorator). A loader owns one. All calls come from the consumer's thread, except stop(), release()
+/// and add_to(), which may come from any thread.
 ///
 /// A loader prepares its run once. It calls choose(), compiles the plan, calls order(), chooses the
 /// sizes of the runner, calls open_steps(), starts a runner over steps(), and calls begin().

@@ -19,14 +19,14 @@ namespace forebay {
 /// Makes samples of a state that were located those of the replay buffer.
 using Restore = std::function<void()>;
 
-/// The samples of one branch that a replay buffer may have, by their ids in the source of the branch.
-/// RunSamples calls all methods, which have the meaning of those of StepSamples.
+/// Knows the samples of one branch that a replay buffer may keep, by their ids in the source of the
+/// branch. RunSamples calls all methods, which have the meaning of those of StepSamples.
 class ReplayBranch {
  public:
   virtual ~ReplayBranch() = default;
   /// The id of the sample that the leaf of the branch draws at `place`, where its source has `id`.
   virtual int64_t id_at(int64_t /*place*/, int64_t id) const { return id; }
-  /// Whether a record did not come in time, so that there is no such sample.
+  /// Returns true if a record did not come in time, so that there is no such sample.
   virtual bool is_missing(int64_t /*id*/) const { return false; }
   /// Labels of new samples, by their indices in the selection and their ids.
   virtual Result<std::vector<int64_t>> labels(std::span<const int64_t> indices, std::span<const int64_t> ids) const = 0;

@@ -51,7 +51,7 @@ class StreamPartRun final : public RunDecorator {
   void release() override;
 
  private:
-  /// What the runs are opened with.
+  /// The inputs that the runs are opened with; the runs refer to them.
   struct Inputs {
     RunInput parts;
     std::vector<RunInput> streams;

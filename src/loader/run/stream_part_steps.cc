@@ -83,7 +83,7 @@ std::string StreamPartSteps::awaited() const {
   return all;
 }
 
-// Whether records of a stream for a step are not decided yet.
+// Returns true if records of a stream for a step are not decided yet.
 bool StreamPartSteps::is_late(const Part& part, const Records& records) {
   return records.first < records.end && part.stream->decided() < records.end && !part.stream->end();
 }
